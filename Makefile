@@ -1,0 +1,71 @@
+# A thin front to CMake.  `make help` lists what there is.
+#
+# Builds go to build/KIND: release (what you install and measure) and test
+# (O2 with internal checks and -Werror).  tools/ladder has the other kinds.
+PREFIX ?= /usr/local
+AREA ?= ground
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE ?= cmake
+MAKEFLAGS += --no-print-directory
+
+# The first generator that is there.
+GENERATOR = $(shell command -v ninja >/dev/null 2>&1 && echo -G Ninja)
+CONFIGURE = $(CMAKE) $(GENERATOR) -S . -B
+BUILD = $(CMAKE) --build
+# A configured directory stays as it is; CMake itself notices what changed.
+configured = test -f build/$(1)/cmake_install.cmake || $(CONFIGURE) build/$(1) $(2) >build/$(1).log \
+	|| { cat build/$(1).log; exit 1; }
+
+all: ## build the library, bench and examples (build/release)
+	@tools/setup build
+	@mkdir -p build
+	@$(call configured,release,-DCMAKE_BUILD_TYPE=Release -DCCC_BUILD_TESTS=OFF)
+	@$(BUILD) build/release -j $(JOBS)
+
+run: all ## set up, build and run the tour (examples/tour.c)
+	@build/release/examples/tour
+
+test: ## set up, build and run the tests
+	@tools/setup build test
+	@mkdir -p build
+	@$(call configured,test,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCCC_DEBUG_CHECKS=ON \
+		-DCCC_WERROR=ON -DCCC_BUILD_BENCH=ON)
+	@$(BUILD) build/test -j $(JOBS)
+	@tools/ctest build/test
+
+check: ## the whole ladder; RUNGS="gcc-O2 asan ..." for a part
+	@tools/setup build check
+	@tools/ladder $(RUNGS)
+
+bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
+	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
+	else build/release/bench/ccc-bench all; fi
+
+install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
+	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)
+
+accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too
+	@tools/setup build test
+	@LONG=$(LONG) tools/accept $(AREA)
+
+explore: ## search the interleavings of the wait protocols
+	@tools/setup build test
+	@if [ -x tools/explore ]; then tools/explore; else echo "tools/explore: not there"; exit 1; fi
+
+lint: ## layer order, one door to atomics, names, sizes
+	@tools/lint
+
+conformance: ## which requirements of docs/spec.md have their tests
+	@tools/conformance
+
+format: ## clang-format on every C file
+	@tools/setup format
+	@tools/format
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+.PHONY: all run test check bench install accept explore lint conformance format clean help

@@ -1,0 +1,37 @@
+# Install rules: headers, libraries, the CMake package and ccc.pc.
+# All of it finds its own prefix, so the tree may be moved after installation.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ccc)
+
+install(DIRECTORY include/ccc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(TARGETS ${libraries} EXPORT ccc
+	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT ccc NAMESPACE ccc:: FILE cccTargets.cmake DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/cccConfig.cmake.in cccConfig.cmake
+	INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(cccConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+	${CMAKE_CURRENT_BINARY_DIR}/cccConfig.cmake
+	${CMAKE_CURRENT_BINARY_DIR}/cccConfigVersion.cmake
+	DESTINATION ${package_dir})
+
+# In ccc.pc the prefix is relative to the file, unless libdir is absolute.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+	set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+	set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+	file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+	string(REGEX REPLACE "/$" "" up ${up})
+	set(pc_prefix "\${pcfiledir}/${up}")
+	set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+	set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(cmake/ccc.pc.in ccc.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ccc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,316 @@
+/* test_main.c - the runner of test.h: all tests of a program in one process. */
+#include "test.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECONDS = 30, DEATH_SECONDS = 20, SKIPPED = 77 };
+
+static struct test_case *first;
+static struct test_case *volatile current;
+static unsigned failures;	/* of the current test; atomic, any thread counts */
+static const char *skipped;	/* why the current test was */
+static uint64_t seed;
+static bool seed_printed;	/* in the current test */
+
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+enum { FATALS = sizeof fatal / sizeof *fatal };
+static struct sigaction at_start[FATALS];	/* a sanitizer's, or the default */
+
+/* Tests fork while threads run, and then start threads in the child. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
+/* ---- checks ---- */
+
+/* In the order of the source, whatever order the constructors have. */
+void test_add(struct test_case *t)
+{
+	struct test_case **at = &first;
+
+	while (*at != NULL && (*at)->line < t->line)
+		at = &(*at)->next;
+	t->next = *at;
+	*at = t;
+}
+
+static void fail(const char *file, int line)
+{
+	__atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
+	printf("%s:%d: ", file, line);
+}
+
+bool test_check(bool ok, const char *text, const char *file, int line)
+{
+	if (!ok) {
+		fail(file, line);
+		printf("failed: %s\n", text);
+	}
+	return ok;
+}
+
+bool test_check_eq(intmax_t a, intmax_t b, const char *a_text, const char *b_text, const char *file,
+                   int line)
+{
+	if (a != b) {
+		fail(file, line);
+		printf("failed: %s == %s: %" PRIdMAX " and %" PRIdMAX "\n", a_text, b_text, a, b);
+	}
+	return a == b;
+}
+
+bool test_check_str(const char *a, const char *b, const char *a_text, const char *b_text,
+                    const char *file, int line)
+{
+	if (a != NULL && b != NULL && strcmp(a, b) == 0)
+		return true;
+	fail(file, line);
+	printf("failed: %s is %s:\n\t\"%s\"\n\t\"%s\"\n", a_text, b_text, a != NULL ? a : "(NULL)",
+	       b != NULL ? b : "(NULL)");
+	return false;
+}
+
+void test_skip(const char *why)
+{
+	skipped = why;
+}
+
+uint64_t test_seed(void)
+{
+	if (!seed_printed)
+		printf("      %s: TEST_SEED=%" PRIu64 "\n", current->name, seed);
+	seed_printed = true;
+	return seed;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+unsigned test_slowness(void)
+{
+	const char *s = getenv("TEST_TIMEOUT");
+	int n = s != NULL ? atoi(s) : 1;
+
+	return n > 1 ? (unsigned)n : 1;
+}
+
+/* ---- a child that may die ---- */
+
+static void child(void (*fn)(void *), void *arg, int fd)
+{
+	const struct rlimit no_core = {0, 0};
+
+	alarm(0);
+	setrlimit(RLIMIT_CORE, &no_core);
+	for (int i = 0; i < FATALS; i++) {
+		struct sigaction now;
+
+		sigaction(fatal[i], NULL, &now);
+		if (now.sa_handler == at_start[i].sa_handler && now.sa_handler != SIG_IGN)
+			signal(fatal[i], SIG_DFL);
+	}
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+	fn(arg);
+	_exit(0);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Reads until every writer is gone, kills `pid` when it takes too long. */
+static void listen_to(pid_t pid, int fd, struct test_death *out)
+{
+	const int64_t end = now_ms() + DEATH_SECONDS * 1000 * (int64_t)test_slowness();
+	struct pollfd p = {fd, POLLIN, 0};
+	char rest[4096];
+
+	for (;;) {
+		const size_t room = sizeof out->text - 1 - out->size;
+		const int64_t left = end - now_ms();
+		ssize_t n;
+
+		if (left <= 0 && !out->timed_out) {
+			out->timed_out = true;
+			kill(pid, SIGKILL);
+		}
+		if (poll(&p, 1, left > 0 ? (int)left : 1000) == 0 && left <= 0)
+			return;	/* a grandchild holds the pipe */
+		if ((p.revents & (POLLIN | POLLHUP)) == 0)
+			continue;
+		n = read(fd, room > 0 ? out->text + out->size : rest,
+		         room > 0 ? room : sizeof rest);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return;
+		if (n > 0 && room > 0)
+			out->size += (size_t)n;
+	}
+}
+
+int test_dies(void (*fn)(void *), void *arg, struct test_death *out)
+{
+	int fds[2];
+	pid_t pid;
+
+	out->status = 0;
+	out->timed_out = false;
+	out->size = 0;
+	if (pipe(fds) != 0)
+		return errno;
+	fflush(NULL);
+	if ((pid = fork()) < 0) {
+		const int err = errno;
+
+		close(fds[0]);
+		close(fds[1]);
+		return err;
+	}
+	if (pid == 0) {
+		close(fds[0]);
+		child(fn, arg, fds[1]);
+	}
+	close(fds[1]);
+	listen_to(pid, fds[0], out);
+	close(fds[0]);
+	out->text[out->size] = '\0';
+	while (waitpid(pid, &out->status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static void too_long(int sig)
+{
+	static const char text[] = "\ntest takes too long: ";
+	const char *name = current->name;
+
+	(void)sig;
+	if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
+	    write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+		_exit(1);
+	abort();
+}
+
+/* Returns 'p'assed, 'f'ailed or 's'kipped. */
+static char run(struct test_case *t)
+{
+	const int64_t start = now_ms();
+	char verdict = 'p';
+
+	current = t;
+	failures = 0;
+	skipped = NULL;
+	seed_printed = false;
+	alarm(SECONDS * test_slowness());
+	t->run();
+	alarm(0);
+
+	if (__atomic_load_n(&failures, __ATOMIC_RELAXED) != 0)
+		verdict = 'f';
+	else if (skipped != NULL)
+		verdict = 's';
+	printf("%-5s %s", verdict == 'f' ? "FAIL" : verdict == 's' ? "skip" : "ok", t->name);
+	if (verdict == 's')
+		printf(": %s", skipped);
+	if (now_ms() - start >= 100)
+		printf("  (%" PRId64 " ms)", now_ms() - start);
+	putchar('\n');
+	return verdict;
+}
+
+static bool wanted(const char *name, char **patterns)
+{
+	bool match = *patterns == NULL;
+
+	for (; *patterns != NULL && !match; patterns++)
+		match = strchr(*patterns, '*') != NULL ? fnmatch(*patterns, name, 0) == 0
+		                                       : strstr(name, *patterns) != NULL;
+	return match;
+}
+
+static int usage(const char *program)
+{
+	fprintf(stderr, "usage: %s [--list] [--repeat N] [pattern...]\n", program);
+	return 2;
+}
+
+static void set_up(void)
+{
+	const char *s = getenv("TEST_SEED");
+	struct sigaction watchdog = {.sa_handler = too_long};
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	seed = s != NULL ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
+	for (int i = 0; i < FATALS; i++)
+		sigaction(fatal[i], NULL, &at_start[i]);
+	sigaction(SIGALRM, &watchdog, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned passed = 0, failed = 0, skips = 0;
+	long repeat = 1;
+	bool list = false;
+	char **patterns;
+
+	for (patterns = argv + 1; *patterns != NULL && (*patterns)[0] == '-'; patterns++) {
+		if (strcmp(*patterns, "--list") == 0)
+			list = true;
+		else if (strcmp(*patterns, "--repeat") == 0 && patterns[1] != NULL)
+			repeat = strtol(*++patterns, NULL, 10);
+		else
+			return usage(argv[0]);
+	}
+	(void)argc;
+	set_up();
+	for (long i = 0; i < repeat; i++)
+		for (struct test_case *t = first; t != NULL; t = t->next) {
+			char verdict;
+
+			if (!wanted(t->name, patterns))
+				continue;
+			if (list) {
+				printf("%s\n", t->name);
+				continue;
+			}
+			verdict = run(t);
+			passed += verdict == 'p';
+			failed += verdict == 'f';
+			skips += verdict == 's';
+		}
+	if (list)
+		return 0;
+	printf("%u passed, %u failed", passed, failed);
+	if (skips != 0)
+		printf(", %u skipped", skips);
+	putchar('\n');
+	if (failed != 0 || passed + skips == 0)
+		return 1;
+	return passed == 0 ? SKIPPED : 0;
+}

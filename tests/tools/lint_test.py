@@ -1,0 +1,156 @@
+"""lint_test: every rule of tools/lint catches what is planted for it, and lets
+through what only looks alike."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+LINT = os.path.join(ROOT, "tools", "lint")
+
+CLEAN = {
+    "src/base/atomic.h": "#define cc__load(a) __atomic_load_n(a, 0)\nstatic volatile int x;\n",
+    "src/os/linux.c": "#ifdef __x86_64__\n#endif\n#include <pthread.h>\n_Thread_local int t;\n"
+                      "int f(void) { return syscall(SYS_futex) + clock_gettime(0, 0); }\n",
+    "src/wait/word.c": '#include "wait/word.h"\n#include "base/atomic.h"\n'
+                       '/* volatile, pthread_mutex and getenv in words only */\n'
+                       'const char *s = "getenv pthread_create";\n',
+    "src/wait/word.h": "int cc__futex_wait(int *a);\n",
+    "src/runtime/config.c": '#include "sched/x.h"\nchar *f(void) { return getenv("CC_X"); }\n',
+    "include/ccc/ccc.h": """\
+#ifndef CCC_CCC_H
+#define CCC_CCC_H
+#include <stdint.h>
+#include <ccc/base.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define CC_API __attribute__((visibility("default")))
+typedef int64_t cc_time;
+typedef struct CCChan CCChan;
+typedef void (*CCThunk)(void *arg);
+typedef struct CCConfig {
+	int workers;
+	void *(*alloc)(void *ctx, size_t size);
+} CCConfig;
+enum { CC_ONE, CC_TWO = 2 };
+typedef enum CCKind { CC_A, CC_B } CCKind;
+CC_API int cc_spawn(void (*run)(void *), void *arg);
+static inline int cc_one(void) { return 1; }
+#ifdef __cplusplus
+}
+#endif
+#endif
+""",
+    "tools/x": "#!/bin/sh\nroot=$dir/root\n",
+}
+
+
+def lint(files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in {**CLEAN, **files}.items():
+            path = os.path.join(root, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        run = subprocess.run([sys.executable, LINT, root], capture_output=True, text=True)
+    return run.returncode, run.stdout + run.stderr
+
+
+class LintTest(unittest.TestCase):
+    def caught(self, rule, path, text):
+        status, out = lint({path: text})
+        self.assertEqual(status, 1, out)
+        self.assertIn(f"{path}:", out)
+        self.assertIn(f": {rule}:", out)
+        self.assertIn("lint: 1 found", out)
+
+    def passes(self, path, text):
+        status, out = lint({path: text})
+        self.assertEqual(status, 0, out)
+        return out
+
+    def test_clean_tree_passes(self):
+        self.assertIn("0 found, 0 long", self.passes("src/sched/x.h", "int x;\n"))
+
+    def test_the_project_itself_passes(self):
+        run = subprocess.run([sys.executable, LINT, ROOT], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_atomic(self):
+        for text in ("_Atomic int x;", "x = __atomic_load_n(&y, 0);", "#include <stdatomic.h>",
+                     "volatile int x;", "atomic_store(&x, 1);", "__sync_synchronize();"):
+            self.caught("atomic", "src/sched/a.c", text + "\n")
+
+    def test_futex(self):
+        self.caught("futex", "src/wait/a.c", "#include <linux/futex.h>\n")
+        self.caught("futex", "src/wait/a.c", "r = syscall(n);\n")
+
+    def test_clock(self):
+        self.caught("clock", "src/sched/a.c", "clock_gettime(CLOCK_MONOTONIC, &t);\n")
+        self.caught("clock", "src/sched/a.c", "nanosleep(&t, NULL);\n")
+
+    def test_thread(self):
+        self.caught("thread", "src/base/lock.c", "pthread_mutex_lock(&m);\n")
+        self.caught("thread", "include/ccc/a.h", "#include <pthread.h>\n")
+
+    def test_tls(self):
+        for word in ("_Thread_local", "__thread", "thread_local"):
+            self.caught("tls", "src/sched/a.c", f"static {word} int x;\n")
+
+    def test_platform(self):
+        for text in ("#ifdef __linux__", "#if defined(__x86_64__)", "#elif __aarch64__",
+                     "#ifndef _WIN32", "# if !defined __APPLE__"):
+            self.caught("platform", "src/base/a.h", text + "\n")
+        self.passes("src/base/a.h", "#if defined(__SANITIZE_ADDRESS__)\n#endif\n")
+
+    def test_getenv(self):
+        self.caught("getenv", "src/runtime/start.c", 'x = getenv("CC_X");\n')
+        self.caught("getenv", "src/debug/a.c", 'x = secure_getenv("CC_X");\n')
+
+    def test_layer(self):
+        self.caught("layer", "src/base/list.h", '#include "os/pages.h"\n')
+        self.caught("layer", "src/wait/a.c", '#include "sched/fiber.h"\n')
+        self.caught("layer", "src/chan/a.h", '#include "runtime/runtime.h"\n')
+        self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
+        self.passes("src/chan/a.h", '#include "sched/fiber.h"\n#include "chan/b.h"\n')
+
+    def test_public(self):
+        self.caught("public", "include/ccc/a.h", '#include "base/atomic.h"\n')
+        self.caught("public", "include/ccc/a.h", "#include <sched/fiber.h>\n")
+
+    def test_name(self):
+        for text in ("#define MIN(a, b) 0", "typedef int fiber_id;", "int spawn(void);",
+                     "typedef void (*thunk)(void *);", "struct waiter { int x; };",
+                     "enum { RED };", "extern int counter;", "void cc__internal(void);",
+                     "typedef struct CCX { int a; } Other;"):
+            self.caught("name", "include/ccc/a.h", text + "\n")
+
+    def test_path(self):
+        for path in ("wo" + "rk/main", "ro" + "ot/.cache", "ho" + "me/me/src"):
+            self.caught("path", "docs/a.md", f"see /{path}\n")
+
+    def test_todo(self):
+        self.caught("todo", "src/base/a.c", "/* TO" + "DO: later */\n")
+        self.caught("todo", "tools/y", "#!/bin/sh\n# FIX" + "ME\n")
+
+    def test_space(self):
+        self.caught("space", "src/base/a.c", "int x; \n")
+        self.caught("space", "docs/a.md", "words\t\n")
+
+    def test_allow_names_the_rule_and_a_reason(self):
+        line = "volatile int x;\t/* lint: allow(%s)%s */\n"
+        self.passes("src/sched/a.c", line % ("atomic", " a signal handler's flag"))
+        self.caught("atomic", "src/sched/a.c", line % ("atomic", ""))
+        self.caught("atomic", "src/sched/a.c", line % ("clock", " a reason"))
+
+    def test_long_ones_are_reported_and_pass(self):
+        out = self.passes("src/base/a.c", "int f(int x)\n{\n" + "\tx++;\n" * 70 + "}\n")
+        self.assertIn("long: src/base/a.c:2: f has 72 lines", out)
+        out = self.passes("tests/a.c", "int x;\n" * 700)
+        self.assertIn("long: tests/a.c: 701 lines", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
