@@ -1,0 +1,35 @@
+/* base.h - what every public header stands on: visibility, time, version. */
+#ifndef CCC_BASE_H
+#define CCC_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ccc/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CC_API __attribute__((visibility("default")))
+
+/* Nanoseconds of the monotonic clock.  A deadline is a point of that clock. */
+typedef int64_t cc_time;
+
+#define CC_NOW ((cc_time)0)		/* do not wait: EAGAIN where one would have to */
+#define CC_FOREVER ((cc_time)INT64_MAX)	/* no deadline */
+
+#define CC_USEC ((cc_time)1000)
+#define CC_MSEC ((cc_time)1000000)
+#define CC_SEC ((cc_time)1000000000)
+
+/* The monotonic clock.  Any thread; never parks. */
+CC_API cc_time cc_now(void);
+
+/* CC_VERSION of the library that is linked in.  Any thread. */
+CC_API int cc_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

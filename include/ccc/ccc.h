@@ -1,0 +1,10 @@
+/* ccc.h - all of libccc. */
+#ifndef CCC_CCC_H
+#define CCC_CCC_H
+
+#include <ccc/base.h>
+#include <ccc/fiber.h>
+#include <ccc/runtime.h>
+#include <ccc/task.h>
+
+#endif

@@ -1,0 +1,52 @@
+/* task.h - run a function as a fiber, and wait for its end. */
+#ifndef CCC_TASK_H
+#define CCC_TASK_H
+
+#include <ccc/runtime.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a task runs.  Its result, 0 or a positive error number by custom, goes
+ * to whoever joins it. */
+typedef int cc_task_main(void *arg);
+
+/* A handle.  Copy it freely; it names one task, not the memory it used. */
+typedef struct CCTask {
+	void *frame;
+	uint64_t id;
+} CCTask;
+
+typedef struct CCTaskOptions {
+	const char *name;	/* copied, 15 characters; NULL: none */
+} CCTaskOptions;
+
+/* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
+ * `out` the task must be joined or detached; without, it is detached from the
+ * start.  `options` may be NULL.  EINVAL: no main, or a name too long; ENOMEM;
+ * EAGAIN: tasks already wait for stacks that the system does not grant.
+ * Nothing is spawned on an error.  Any thread; never parks. */
+CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
+                         cc_task_main *main, void *arg);
+
+/* Wait for the end of a task, at most until `deadline`, and consume its handle.
+ * Its result goes to *result unless that is NULL.  ETIMEDOUT, or EAGAIN for
+ * CC_NOW: it still runs, the handle stays good.  EINVAL: no such task, or its
+ * handle is consumed.  EDEADLK: a task that joins itself.  Any number may wait
+ * for one task; each gets the result.  Any thread; may park. */
+CC_API int cc_task_join(CCTask task, cc_time deadline, int *result);
+
+/* Give the handle up: nobody will join.  EINVAL as above.  Any thread. */
+CC_API int cc_task_detach(CCTask task);
+
+/* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
+CC_API void cc_yield(void);
+
+/* Sleep until that time; 0 at once if it has passed.  Any thread; may park. */
+CC_API int cc_sleep_until(cc_time deadline);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* lock.h - the short lock that guards lists and frames inside the library.
+ *
+ * L1  Held for a few dozen instructions, never across a park or a wake-up of
+ *     somebody: wakes are collected under the lock and flushed after it.
+ * L2  Locks nest in the order of their ranks, smaller first.
+ * L3  After cc__unlock has released the word it touches the lock no more: the
+ *     next owner may free it.  (A futex wake names the address only.)
+ *
+ * Debug builds keep a stack of what each OS thread holds and abort on a wrong
+ * order (LOCK-ORDER), on a park with a lock held (PARK-UNDER-LOCK) and on a
+ * flush with a lock held (WAKE-FLUSH-UNDER-LOCK), printing that stack. */
+#ifndef CC__BASE_LOCK_H
+#define CC__BASE_LOCK_H
+
+#include "base/assert.h"
+#include "base/atomic.h"
+
+enum cc__rank {
+	CC__RANK_RUNTIME = 10,	/* start and stop */
+	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
+	CC__RANK_POOL = 60,	/* pools of stacks */
+	CC__RANK_SLAB = 70,	/* growing a slab: the innermost */
+};
+
+/* 0 free, 1 held, 2 held and somebody may sleep on it. */
+struct cc__lock {
+	cc__a32 word;
+};
+
+#define CC__LOCK_INIT {{0}}
+enum { CC__LOCK_STACK_MAX = 8 };
+
+/* What one OS thread holds: debug builds only, touched by that thread only. */
+struct cc__lock_stack {
+	unsigned depth;
+	struct {
+		const struct cc__lock *lock;
+		enum cc__rank rank;
+		const char *where;
+	} held[CC__LOCK_STACK_MAX];
+};
+
+/* This thread's stack (defined in src/os). */
+struct cc__lock_stack *cc__lock_stack(void);
+
+void cc__lock_pushed(const struct cc__lock *l, enum cc__rank rank, const char *where);
+void cc__lock_popped(const struct cc__lock *l);
+/* Aborts with `diagnostic` and the lock stack if this thread holds a lock. */
+void cc__lock_none_held(const char *diagnostic, const char *where);
+
+void cc__lock_slow(struct cc__lock *l);
+void cc__unlock_slow(struct cc__lock *l);
+
+#define CC__STRING2(x) #x
+#define CC__STRING(x) CC__STRING2(x)
+#define CC__WHERE __FILE__ ":" CC__STRING(__LINE__)
+
+#ifdef CC__DEBUG
+#define CC__LOCK_PUSHED(l, rank) cc__lock_pushed(l, rank, CC__WHERE)
+#define CC__LOCK_POPPED(l) cc__lock_popped(l)
+#define CC__LOCK_NONE_HELD(diagnostic) cc__lock_none_held(diagnostic, CC__WHERE)
+#else
+#define CC__LOCK_PUSHED(l, rank) ((void)(rank))
+#define CC__LOCK_POPPED(l) ((void)0)
+#define CC__LOCK_NONE_HELD(diagnostic) ((void)0)
+#endif
+
+#ifdef CC__EXPLORE
+#define cc__lock_take(l) mc_lock(l)
+#define cc__lock_drop(l) mc_unlock(l)
+#else
+static inline void cc__lock_take(struct cc__lock *l)
+{
+	uint32_t free = 0;
+
+	/* Acquire: what the owner before us did, from its release in
+	 * cc__lock_drop. */
+	if (!cc__cas_weak(&l->word, &free, 1, CC__ACQUIRE, CC__RELAXED))
+		cc__lock_slow(l);
+}
+
+static inline void cc__lock_drop(struct cc__lock *l)
+{
+	/* Release: to the next owner's acquire in cc__lock_take. */
+	if (cc__xchg(&l->word, 0, CC__RELEASE) == 2)
+		cc__unlock_slow(l);
+}
+#endif
+
+/* cc__lock(l, rank) and cc__unlock(l): macros, so that the lock stack names
+ * the line that took it. */
+#define cc__lock(l, rank) (cc__lock_take(l), CC__LOCK_PUSHED(l, rank))
+#define cc__unlock(l) (CC__LOCK_POPPED(l), cc__lock_drop(l))
+
+#endif

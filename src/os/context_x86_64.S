@@ -1,0 +1,149 @@
+/* context_x86_64.S - the context switch, System V x86-64.  Contract: context.h.
+ *
+ * A switched-out context is its stack pointer.  What lies there, upwards:
+ *      0  MXCSR (4 bytes), x87 control word (2), unused (2)
+ *      8  r12  16 r13  24 r14  32 r15  40 rbx  48 rbp
+ *     56  return address */
+#ifdef __x86_64__
+
+#ifdef __CET__
+#define LANDING endbr64
+#else
+#define LANDING
+#endif
+
+	.text
+
+/* struct cc__arrival cc__switch_stack(void **save, void *to,
+ *                                     void *worker, uintptr_t after)
+ *                                     rdi  rsi  rdx  rcx -> rax, rdx
+ * Entered by call and left by ret: the return predictor stays balanced, and
+ * since every fiber switches through one call site it even predicts right. */
+	.globl	cc__switch_stack
+	.hidden	cc__switch_stack
+	.type	cc__switch_stack, @function
+	.p2align 5
+cc__switch_stack:
+	.cfi_startproc
+	LANDING
+	leaq	-56(%rsp), %rsp
+	.cfi_adjust_cfa_offset 56
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
+	movq	%r12, 8(%rsp)
+	.cfi_rel_offset %r12, 8
+	movq	%r13, 16(%rsp)
+	.cfi_rel_offset %r13, 16
+	movq	%r14, 24(%rsp)
+	.cfi_rel_offset %r14, 24
+	movq	%r15, 32(%rsp)
+	.cfi_rel_offset %r15, 32
+	movq	%rbx, 40(%rsp)
+	.cfi_rel_offset %rbx, 40
+	movq	%rbp, 48(%rsp)
+	.cfi_rel_offset %rbp, 48
+	movq	%rsp, (%rdi)
+	/* The frames look alike, so the unwind rows above hold for the new
+	 * stack as well. */
+	movq	%rsi, %rsp
+	/* Comparing first and loading only what differs is slower: the words
+	 * have just been stored in another width. */
+	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	movq	%rdx, %rax
+	movq	%rcx, %rdx
+	movq	8(%rsp), %r12
+	.cfi_restore %r12
+	movq	16(%rsp), %r13
+	.cfi_restore %r13
+	movq	24(%rsp), %r14
+	.cfi_restore %r14
+	movq	32(%rsp), %r15
+	.cfi_restore %r15
+	movq	40(%rsp), %rbx
+	.cfi_restore %rbx
+	movq	48(%rsp), %rbp
+	.cfi_restore %rbp
+	leaq	56(%rsp), %rsp
+	.cfi_adjust_cfa_offset -56
+	ret
+	.cfi_endproc
+	.size	cc__switch_stack, .-cc__switch_stack
+
+/* Where a fresh context begins: reached by the ret above with worker in rax,
+ * after in rdx and the C function in rbx.  The outermost frame of a fiber: no
+ * return address, so unwinders stop here. */
+	.globl	cc__context_base
+	.hidden	cc__context_base
+	.type	cc__context_base, @function
+	.p2align 4
+	.cfi_startproc
+	.cfi_undefined %rip
+	.cfi_undefined %rbp
+	nop	/* an unwinder looks one byte before the return address */
+cc__context_base:
+	LANDING
+	movq	%rax, %rdi
+	movq	%rdx, %rsi
+	call	*%rbx
+	ud2
+	.cfi_endproc
+	.size	cc__context_base, .-cc__context_base
+
+/* void *cc__context_frame(void *top, void (*entry)(void *, uintptr_t))
+ * Lays the frame above out at the 16-aligned address top; returns its stack
+ * pointer.  The control words are those of the caller. */
+	.globl	cc__context_frame
+	.hidden	cc__context_frame
+	.type	cc__context_frame, @function
+	.p2align 4
+cc__context_frame:
+	.cfi_startproc
+	LANDING
+	leaq	-80(%rdi), %rax
+	xorl	%ecx, %ecx
+	stmxcsr	(%rax)
+	fnstcw	4(%rax)
+	movq	%rcx, 8(%rax)
+	movq	%rcx, 16(%rax)
+	movq	%rcx, 24(%rax)
+	movq	%rcx, 32(%rax)
+	movq	%rsi, 40(%rax)
+	movq	%rcx, 48(%rax)
+	leaq	cc__context_base(%rip), %rdx
+	movq	%rdx, 56(%rax)
+	movq	%rcx, 64(%rax)
+	movq	%rcx, 72(%rax)
+	ret
+	.cfi_endproc
+	.size	cc__context_frame, .-cc__context_frame
+
+/* void cc__relax(void) */
+	.globl	cc__relax
+	.hidden	cc__relax
+	.type	cc__relax, @function
+	.p2align 4
+cc__relax:
+	.cfi_startproc
+	LANDING
+	pause
+	ret
+	.cfi_endproc
+	.size	cc__relax, .-cc__relax
+
+/* Branch targets are marked (IBT).  Shadow stacks are not switched, so SHSTK is
+ * left out: the loader then keeps them off for the process. */
+#ifdef __CET__
+	.section .note.gnu.property, "a", @note
+	.p2align 3
+	.long	4
+	.long	16
+	.long	5
+	.asciz	"GNU"
+	.long	0xc0000002
+	.long	4
+	.long	1
+	.long	0
+#endif
+	.section .note.GNU-stack, "", @progbits
+#endif

@@ -1,0 +1,88 @@
+/* fault.c - the guard-page handler, Linux. */
+#include "os/fault.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static cc__fault_claim *claim_fault;
+static struct sigaction before_segv, before_bus;
+static pthread_once_t installed = PTHREAD_ONCE_INIT;
+
+/* As if we had never been there: the host's handler is called with its own
+ * mask semantics left to it, an ignored or default fault happens again under
+ * the default action. */
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+	const struct sigaction *before = sig == SIGSEGV ? &before_segv : &before_bus;
+
+	if (before->sa_flags & SA_SIGINFO) {
+		before->sa_sigaction(sig, info, context);
+	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+		before->sa_handler(sig);
+	} else {
+		signal(sig, SIG_DFL);
+		/* A fault repeats by itself when we return; a kill() does not. */
+		if (info->si_code <= 0)
+			raise(sig);
+	}
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	char text[256];
+
+	if (info->si_code > 0 && claim_fault(info->si_addr, text, sizeof text)) {
+		if (write(STDERR_FILENO, text, strlen(text)) >= 0)
+			fsync(STDERR_FILENO);
+		/* Returning runs into the same page: the process dies by the
+		 * signal, and a core shows where. */
+		signal(sig, SIG_DFL);
+		return;
+	}
+	pass_on(sig, info, context);
+}
+
+static void install(void)
+{
+	struct sigaction a;
+
+	memset(&a, 0, sizeof a);
+	a.sa_sigaction = on_fault;
+	a.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGSEGV, &a, &before_segv);
+	sigaction(SIGBUS, &a, &before_bus);
+}
+
+void cc__fault_install(cc__fault_claim *claim)
+{
+	claim_fault = claim;
+	pthread_once(&installed, install);
+}
+
+/* Room for the handler, the host's handler behind it, and a sanitizer's report. */
+enum { ALT_STACK = 64 * 1024 };
+
+void cc__fault_thread_begin(void)
+{
+	stack_t s = {.ss_size = ALT_STACK};
+
+	s.ss_sp = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* Without it an overflow still kills the process, only unnamed. */
+	if (s.ss_sp != MAP_FAILED)
+		sigaltstack(&s, NULL);
+}
+
+void cc__fault_thread_end(void)
+{
+	stack_t off = {.ss_flags = SS_DISABLE}, was;
+
+	if (sigaltstack(&off, &was) == 0 && !(was.ss_flags & SS_DISABLE) &&
+	    was.ss_size == ALT_STACK)
+		munmap(was.ss_sp, ALT_STACK);
+}

@@ -1,0 +1,80 @@
+/* pages.c - Linux pages.  Debian 12's headers do not know guard regions yet, so
+ * their numbers stand here. */
+#include "os/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+size_t cc__page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *cc__pages_map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	/* A stack that touches one page must not be charged 2 MB for it.  Where
+	 * the kernel has no huge pages it says EINVAL, which is as good. */
+	(void)madvise(p, size, MADV_NOHUGEPAGE);
+	return p;
+}
+
+void cc__pages_unmap(void *p, size_t size)
+{
+	(void)munmap(p, size);
+}
+
+void cc__pages_discard(void *p, size_t size)
+{
+	(void)madvise(p, size, MADV_DONTNEED);
+}
+
+int cc__pages_guard(void *p, size_t size, enum cc__guard how)
+{
+	int r = how == CC__GUARD_LIGHT ? madvise(p, size, MADV_GUARD_INSTALL)
+	                               : mprotect(p, size, PROT_NONE);
+
+	return r == 0 ? 0 : errno;
+}
+
+enum cc__guard cc__guard_best(void)
+{
+	const size_t page = cc__page_size();
+	void *p = cc__pages_map(page);
+	int err;
+
+	if (p == NULL)
+		return CC__GUARD_SPLIT;
+	err = cc__pages_guard(p, page, CC__GUARD_LIGHT);
+	cc__pages_unmap(p, page);
+	return err == 0 ? CC__GUARD_LIGHT : CC__GUARD_SPLIT;
+}
+
+long cc__map_count_max(void)
+{
+	char text[32];
+	long max = 65530;
+	int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		ssize_t n = read(fd, text, sizeof text - 1);
+
+		if (n > 0) {
+			text[n] = '\0';
+			max = strtol(text, NULL, 10);
+		}
+		close(fd);
+	}
+	return max;
+}

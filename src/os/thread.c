@@ -1,0 +1,226 @@
+/* thread.c - threads, thread-local storage, futex, clock, and the last words:
+ * what base/atomic.h and base/assert.h declare, on Linux. */
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/fault.h"
+
+/* ---- clock ---- */
+
+cc_time cc__now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (cc_time)t.tv_sec * CC_SEC + t.tv_nsec;
+}
+
+/* ---- futex ---- */
+
+static int futex_wait(void *word, uint32_t expected, cc_time deadline)
+{
+	struct timespec at;
+	const bool forever = deadline == CC_FOREVER;
+
+	if (!forever) {
+		if (deadline < 0)
+			deadline = 0;
+		at.tv_sec = (time_t)(deadline / CC_SEC);
+		at.tv_nsec = (long)(deadline % CC_SEC);
+	}
+	/* WAIT_BITSET takes an absolute time, unlike WAIT: no drift when a
+	 * signal ends the wait and the caller comes back. */
+	if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+	            forever ? NULL : &at, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
+		return 0;
+	return errno == ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+static void futex_wake(void *word, int most)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, most, NULL, NULL, 0);
+}
+
+int cc__futex_wait(cc__a32 *a, uint32_t expected, cc_time deadline)
+{
+	return futex_wait(&a->raw, expected, deadline);
+}
+
+void cc__futex_wake(cc__a32 *a, int most)
+{
+	futex_wake(&a->raw, most);
+}
+
+/* Both CPUs are little-endian: the low half stands first. */
+int cc__futex_wait64(cc__a64 *a, uint64_t expected, cc_time deadline)
+{
+	return futex_wait(&a->raw, (uint32_t)expected, deadline);
+}
+
+void cc__futex_wake64(cc__a64 *a)
+{
+	futex_wake(&a->raw, 1);
+}
+
+/* ---- thread-local storage ---- */
+
+static _Thread_local void *tls_record;
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+static int exit_key_error;
+static void (*exit_call)(void *record);
+
+static void thread_exits(void *record)
+{
+	exit_call(record);
+}
+
+static void make_exit_key(void)
+{
+	exit_key_error = pthread_key_create(&exit_key, thread_exits);
+}
+
+/* The empty asm keeps link-time optimisation from seeing a function whose
+ * result could be kept across a switch. */
+__attribute__((noinline)) void *cc__tls_get(void)
+{
+	__asm__ volatile("" ::: "memory");
+	return tls_record;
+}
+
+__attribute__((noinline)) int cc__tls_set(void *record, void (*at_exit)(void *record))
+{
+	int err;
+
+	if (at_exit != NULL) {
+		pthread_once(&exit_once, make_exit_key);
+		if (exit_key_error != 0)
+			return exit_key_error;
+		exit_call = at_exit;
+		if ((err = pthread_setspecific(exit_key, record)) != 0)
+			return err;
+	}
+	tls_record = record;
+	__asm__ volatile("" ::: "memory");
+	return 0;
+}
+
+__attribute__((noinline)) struct cc__lock_stack *cc__lock_stack(void)
+{
+	static _Thread_local struct cc__lock_stack stack;
+
+	__asm__ volatile("" ::: "memory");
+	return &stack;
+}
+
+/* ---- threads ---- */
+
+struct start {
+	void (*main)(void *arg);
+	void *arg;
+	char name[16];
+};
+
+static void *thread_main(void *p)
+{
+	struct start s = *(struct start *)p;
+
+	free(p);
+	pthread_setname_np(pthread_self(), s.name);
+	cc__fault_thread_begin();
+	s.main(s.arg);
+	cc__fault_thread_end();
+	return NULL;
+}
+
+/* Everything but what a thread does to itself. */
+static void not_our_signals(sigset_t *mask)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+
+	sigfillset(mask);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		sigdelset(mask, own[i]);
+}
+
+int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg, const char *name)
+{
+	struct start *s = malloc(sizeof *s);
+	sigset_t mask, before;
+	pthread_t id;
+	int err;
+
+	if (s == NULL)
+		return ENOMEM;
+	s->main = main;
+	s->arg = arg;
+	strncpy(s->name, name, sizeof s->name - 1);
+	s->name[sizeof s->name - 1] = '\0';
+	not_our_signals(&mask);
+	pthread_sigmask(SIG_BLOCK, &mask, &before);
+	err = pthread_create(&id, NULL, thread_main, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err != 0) {
+		free(s);
+		return err;
+	}
+	t->handle = (uintptr_t)id;
+	return 0;
+}
+
+void cc__thread_join(struct cc__os_thread t)
+{
+	pthread_join((pthread_t)t.handle, NULL);
+}
+
+void cc__thread_yield(void)
+{
+	sched_yield();
+}
+
+/* ---- last words ---- */
+
+void (*cc__panic_hook)(void);
+
+void cc__say_all(const char *first, ...)
+{
+	char line[512];
+	size_t n = 0;
+	va_list more;
+
+	va_start(more, first);
+	for (const char *s = first; s != NULL; s = va_arg(more, const char *))
+		while (*s != '\0' && n < sizeof line)
+			line[n++] = *s++;
+	va_end(more);
+	if (write(STDERR_FILENO, line, n) < 0)
+		return;		/* nobody is left to tell */
+}
+
+_Noreturn void cc__panic(const char *file, int line, const char *what)
+{
+	char digits[12];
+	char *d = digits + sizeof digits;
+
+	*--d = '\0';
+	do
+		*--d = (char)('0' + line % 10);
+	while ((line /= 10) > 0);
+	cc__say("libccc: ", file, ":", d, ": ", what, "\n");
+	if (cc__panic_hook != NULL)
+		cc__panic_hook();
+	abort();
+}

@@ -1,0 +1,118 @@
+/* runtime.c - CCRuntime: started bottom up, stopped top down, and the default
+ * one that starts itself. */
+#include <ccc/ccc.h>
+
+#include <errno.h>
+
+#include "base/lock.h"
+#include "runtime/config.h"
+#include "sched/sched.h"
+
+struct CCRuntime {
+	struct cc__sched sched;		/* first: cc__sched_runtime */
+};
+
+int cc_version(void)
+{
+	return CC_VERSION;
+}
+
+cc_time cc_now(void)
+{
+	return cc__now();
+}
+
+int cc_runtime_new(CCRuntime **out, const CCConfig *config)
+{
+	CCConfig c;
+	CCRuntime *rt;
+	int err;
+
+	if (out == NULL)
+		return EINVAL;
+	if (config != NULL)
+		c = *config;
+	else if ((err = cc_config_init(&c)) != 0)
+		return err;
+	if ((err = cc__config_check(&c)) != 0)
+		return err;
+	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
+		return ENOMEM;
+	if ((err = cc__sched_start(&rt->sched, &c)) != 0) {
+		c.allocator.free(c.allocator.context, rt, sizeof *rt);
+		return err;
+	}
+	*out = rt;
+	return 0;
+}
+
+int cc_runtime_free(CCRuntime *rt)
+{
+	CCConfig c;
+	int err;
+
+	if (rt == NULL)
+		return EINVAL;
+	if (cc__sched_here() == &rt->sched)
+		return EDEADLK;
+	c = rt->sched.config;
+	if ((err = cc__sched_stop(&rt->sched, cc__now() + c.shutdown_timeout)) != 0)
+		return err;
+	c.allocator.free(c.allocator.context, rt, sizeof *rt);
+	return 0;
+}
+
+/* ---- the default runtime ---- */
+
+static struct cc__lock default_lock;
+static CC__ATOMIC(CCRuntime *) default_runtime;	/* written under the lock */
+
+static CCRuntime *start_default(void)
+{
+	CCRuntime *rt;
+
+	cc__lock(&default_lock, CC__RANK_RUNTIME);
+	/* Relaxed: written under this lock. */
+	rt = cc__load(&default_runtime, CC__RELAXED);
+	if (rt == NULL && cc_runtime_new(&rt, NULL) == 0)
+		/* Release: the runtime, to the acquire in cc_runtime_current. */
+		cc__store(&default_runtime, rt, CC__RELEASE);
+	cc__unlock(&default_lock);
+	return rt;
+}
+
+CCRuntime *cc_runtime_current(void)
+{
+	struct cc__sched *here = cc__sched_here();
+	CCRuntime *rt;
+
+	if (here != NULL)
+		return (CCRuntime *)(void *)here;
+	/* Acquire: pairs with the release in start_default. */
+	rt = cc__load(&default_runtime, CC__ACQUIRE);
+	return rt != NULL ? rt : start_default();
+}
+
+int cc_shutdown(void)
+{
+	CCRuntime *rt;
+	int err = 0;
+
+	cc__lock(&default_lock, CC__RANK_RUNTIME);
+	/* Relaxed, twice: under this lock. */
+	rt = cc__load(&default_runtime, CC__RELAXED);
+	if (rt != NULL && (err = cc_runtime_free(rt)) == 0)
+		cc__store(&default_runtime, NULL, CC__RELAXED);
+	cc__unlock(&default_lock);
+	return err;
+}
+
+/* ---- tasks ---- */
+
+int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
+                  void *arg)
+{
+	if (rt == NULL && (rt = cc_runtime_current()) == NULL)
+		return ENOMEM;
+	return cc__sched_spawn(&rt->sched, out, options, main, arg);
+}

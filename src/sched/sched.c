@@ -1,0 +1,157 @@
+/* sched.c - start, spawn, stop. */
+#include "sched/sched.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sched/worker.h"
+#include "wait/thread.h"
+
+struct cc__sched *cc__sched_here(void)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	return w != NULL ? w->sched : NULL;
+}
+
+struct cc__frame_cache *cc__frame_cache_here(void)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	return w != NULL ? &w->frames : NULL;
+}
+
+void cc__sched_log(const struct cc__sched *s, const char *line)
+{
+	if (s->config.log != NULL)
+		s->config.log(s->config.log_context, line);
+	else
+		cc__say(line, "\n");
+}
+
+/* ---- start and stop ---- */
+
+static void *hook_alloc(const CCConfig *c, size_t size)
+{
+	return c->allocator.alloc(c->allocator.context, size);
+}
+
+static void hook_free(const CCConfig *c, void *p, size_t size)
+{
+	c->allocator.free(c->allocator.context, p, size);
+}
+
+int cc__sched_start(struct cc__sched *s, const CCConfig *config)
+{
+	struct cc__worker *w;
+	int err;
+
+	*s = (struct cc__sched){.config = *config};
+	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
+		return err;
+	if ((w = s->worker = hook_alloc(config, sizeof *w)) == NULL)
+		return ENOMEM;
+	*w = (struct cc__worker){.sched = s, .id = 1, .age_at = CC_FOREVER};
+	err = ENOMEM;
+	if ((w->reserve = cc__stack_get(&s->stacks)) == NULL)
+		goto free_worker;
+	if ((w->thread = cc__thread_make()) == NULL)
+		goto put_stack;
+	if ((err = cc__thread_start(&w->os, cc__worker_main, w, "cc-worker-1")) != 0)
+		goto drop_thread;
+	return 0;
+drop_thread:
+	cc__thread_drop(w->thread);
+put_stack:
+	cc__stack_put(&s->stacks, w->reserve);
+free_worker:
+	cc__stack_pool_fini(&s->stacks);
+	hook_free(config, w, sizeof *w);
+	return err;
+}
+
+int cc__sched_stop(struct cc__sched *s, cc_time deadline)
+{
+	struct cc__worker *w = s->worker;
+
+	/* Seq_cst: before the wake-up; pairs with the load in cc__worker_main. */
+	cc__store(&s->stopping, 1, CC__SEQ_CST);
+	cc__worker_poke(w);
+	/* Acquire: pairs with the release at the worker's end. */
+	while (cc__load(&s->stopped, CC__ACQUIRE) == 0)
+		if (cc__futex_wait(&s->stopped, 0, deadline) == ETIMEDOUT)
+			return ETIMEDOUT;
+	cc__thread_join(w->os);
+	cc__thread_drop(w->thread);
+	cc__stack_pool_fini(&s->stacks);
+	hook_free(&s->config, w, sizeof *w);
+	return 0;
+}
+
+/* ---- spawn ---- */
+
+/* Ids are the process's, so that a dump over several runtimes is unambiguous.
+ * Each thread takes a block at a time. */
+enum { ID_BLOCK = 64 };
+static cc__a64 ids_given = {1};
+
+static uint64_t next_id(struct cc__thread *t)
+{
+	if (t->spare_ids == 0) {
+		/* Relaxed: a number, nothing else. */
+		t->spare_id = cc__add(&ids_given, ID_BLOCK, CC__RELAXED);
+		t->spare_ids = ID_BLOCK;
+	}
+	t->spare_ids--;
+	return t->spare_id++;
+}
+
+int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
+                    cc_task_main *main, void *arg)
+{
+	const char *name = options != NULL ? options->name : NULL;
+	struct cc__thread *t;
+	struct cc__worker *here = NULL;
+	struct cc__fiber *f;
+
+	if (main == NULL || (name != NULL && strlen(name) >= CC__NAME_MAX))
+		return EINVAL;
+	/* Relaxed: a hint; a task too many waits on the starved list. */
+	if (cc__load(&s->worker->is_starved, CC__RELAXED) != 0)
+		return EAGAIN;
+	if ((t = cc__thread_self()) == NULL)
+		return ENOMEM;
+	if (t->worker != NULL && ((struct cc__worker *)t->worker)->sched == s)
+		here = t->worker;
+	if ((f = cc__frame_get(here != NULL ? &here->frames : NULL)) == NULL)
+		return ENOMEM;
+	cc__frame_begin(f, s, next_id(t), name, out == NULL);
+	f->run.main = main;
+	f->payload.arg = arg;
+	if (out != NULL)
+		/* Relaxed: just written. */
+		*out = (CCTask){.frame = f, .id = cc__load(&f->id, CC__RELAXED)};
+	if (here != NULL)
+		cc__count(&here->spawned);
+	else
+		/* Seq_cst: before the push; pairs with nothing_left. */
+		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
+	cc__word_publish(&f->parker);
+	cc__schedule(&f->parker);
+	return 0;
+}
+
+/* ---- sleep ---- */
+
+int cc_sleep_until(cc_time deadline)
+{
+	struct cc__waitq nobody = {0};
+	struct cc__waiter w = {0};
+	int err;
+
+	if (deadline <= cc__now())
+		return 0;
+	cc__lock(&nobody.lock, CC__RANK_WAITQ);
+	err = cc__wait(&nobody, &w, deadline);
+	return err == ETIMEDOUT ? 0 : err;
+}

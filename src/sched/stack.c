@@ -1,0 +1,339 @@
+/* stack.c - regions, the pool, and the fault that names a fiber. */
+#include "sched/stack.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "os/fault.h"
+#include "os/pages.h"
+#include "sched/fiber.h"
+#include "wait/slab.h"
+
+/* Stacks of a pool's first region; each further one has twice as many. */
+enum { REGION_FIRST = 16, REGION_LAST = 1024 };
+/* Mappings left to the rest of the program where each guard costs two. */
+enum { MAPS_RESERVED = 1000 };
+/* Sixteen colours, 128 bytes apart; 7 and 16 have no common divisor. */
+enum { COLOURS = 16, COLOUR_STEP = 7, COLOUR_BYTES = 128 };
+
+/* idle_since of the stacks in the cold list: not a period. */
+#define COLD UINT32_MAX
+
+/* Type-stable, for the fault handler walks all of them without a lock. */
+struct cc__stack_region {
+	CC__ATOMIC(char *) base;	/* NULL: retired */
+	cc__a64 bytes;
+	struct cc__stack_pool *pool;	/* constant while base is set */
+	struct cc__stack *stacks;	/* descriptors, pages of their own */
+	unsigned count, carved;		/* carved: the pool's lock */
+	struct cc__stack_region *next;	/* the pool's list, or the slab's */
+};
+
+static struct cc__slab regions = CC__SLAB_INIT(struct cc__stack_region, next);
+/* Descriptors of stacks that came from hooks. */
+static struct cc__slab hooked = CC__SLAB_INIT(struct cc__stack, next);
+
+void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
+{
+	return (char *)s->memory + p->size - s->colour;
+}
+
+void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s)
+{
+	return (char *)s->memory + p->guard_size;
+}
+
+/* ---- the fault handler's view ---- */
+
+struct fault {
+	const char *address;
+	char *text;
+	size_t size;
+	bool found;
+};
+
+static bool fault_in_region(void *object, void *arg)
+{
+	struct cc__stack_region *r = object;
+	struct fault *f = arg;
+	/* Relaxed: a fiber of this region faulted on this thread, so the region
+	 * was set up before; any other region only has to say no. */
+	char *base = cc__load(&r->base, CC__RELAXED);
+	const struct cc__stack *s;
+	size_t offset;
+
+	if (base == NULL || f->address < base ||
+	    f->address >= base + cc__load(&r->bytes, CC__RELAXED))
+		return true;
+	offset = (size_t)(f->address - base);
+	s = &r->stacks[offset / r->pool->size];
+	if (offset % r->pool->size < r->pool->guard_size && s->fiber != NULL) {
+		struct cc__name name;
+
+		cc__fiber_name_of(s->fiber, &name);
+		/* Relaxed: the fiber runs on this very thread. */
+		snprintf(f->text, f->size, "libccc: fiber %llu '%s' overflowed its %zu KB stack\n",
+		         (unsigned long long)cc__load(&s->fiber->id, CC__RELAXED), name.text,
+		         r->pool->size / 1024);
+		f->found = true;
+	}
+	return false;
+}
+
+static bool claim_fault(const void *address, char *text, size_t size)
+{
+	struct fault f = {.address = address, .text = text, .size = size};
+
+	cc__slab_walk(&regions, fault_in_region, &f);
+	return f.found;
+}
+
+/* ---- regions; all of it under the pool's lock ---- */
+
+static size_t descriptor_bytes(unsigned count)
+{
+	const size_t page = cc__page_size();
+
+	return (count * sizeof(struct cc__stack) + page - 1) / page * page;
+}
+
+static struct cc__stack_region *new_region(struct cc__stack_pool *p)
+{
+	struct cc__stack_region *r = cc__slab_get(&regions);
+	unsigned count = REGION_FIRST;
+	char *base;
+
+	if (r == NULL)
+		return NULL;
+	if (p->regions != NULL)
+		count = p->regions->count < REGION_LAST ? p->regions->count * 2 : REGION_LAST;
+	if ((r->stacks = cc__pages_map(descriptor_bytes(count))) == NULL)
+		goto put_region;
+	if ((base = cc__pages_map(count * p->size)) == NULL)
+		goto unmap_stacks;
+	r->count = count;
+	r->carved = 0;
+	r->pool = p;
+	r->next = p->regions;
+	p->regions = r;
+	/* Relaxed: see fault_in_region. */
+	cc__store(&r->bytes, count * p->size, CC__RELAXED);
+	cc__store(&r->base, base, CC__RELAXED);
+	return r;
+unmap_stacks:
+	cc__pages_unmap(r->stacks, descriptor_bytes(count));
+put_region:
+	cc__slab_put(&regions, r);
+	return NULL;
+}
+
+static void end_region(struct cc__stack_pool *p, struct cc__stack_region *r)
+{
+	char *base = cc__load(&r->base, CC__RELAXED);	/* Relaxed: ours */
+
+	for (unsigned i = 0; i < r->carved; i++)
+		cc__stack_tools_fini(&r->stacks[i].tools, cc__stack_bottom(p, &r->stacks[i]),
+		                     p->size - p->guard_size);
+	cc__store(&r->base, NULL, CC__RELAXED);	/* Relaxed: as in new_region */
+	cc__pages_unmap(base, r->count * p->size);
+	cc__pages_unmap(r->stacks, descriptor_bytes(r->count));
+	cc__slab_put(&regions, r);
+}
+
+/* ---- making one stack; under the pool's lock ---- */
+
+static struct cc__stack *carve(struct cc__stack_pool *p)
+{
+	struct cc__stack_region *r = p->regions;
+	struct cc__stack *s;
+
+	if ((r == NULL || r->carved == r->count) && (r = new_region(p)) == NULL)
+		return NULL;
+	s = &r->stacks[r->carved];
+	/* Relaxed: written under this lock. */
+	s->memory = cc__load(&r->base, CC__RELAXED) + r->carved * p->size;
+	if (cc__pages_guard(s->memory, p->guard_size, (enum cc__guard)p->guard) != 0)
+		return NULL;
+	r->carved++;
+	return s;
+}
+
+static struct cc__stack *make_hooked(struct cc__stack_pool *p)
+{
+	struct cc__stack *s = cc__slab_get(&hooked);
+
+	if (s == NULL)
+		return NULL;
+	if ((s->memory = p->hooks.acquire(p->hooks.context, p->size)) == NULL) {
+		cc__slab_put(&hooked, s);
+		return NULL;
+	}
+	return s;
+}
+
+static struct cc__stack *make_stack(struct cc__stack_pool *p)
+{
+	struct cc__stack *s;
+
+	if (p->made >= p->ceiling)
+		return NULL;
+	if ((s = p->hooks.acquire != NULL ? make_hooked(p) : carve(p)) == NULL)
+		return NULL;
+	s->colour = (uint32_t)(p->made * COLOUR_STEP % COLOURS * COLOUR_BYTES);
+	s->fiber = NULL;
+	cc__stack_tools_init(&s->tools, cc__stack_bottom(p, s), p->size - p->guard_size);
+	p->made++;
+	return s;
+}
+
+static void end_hooked(struct cc__stack_pool *p, struct cc__stack *s)
+{
+	cc__stack_tools_fini(&s->tools, cc__stack_bottom(p, s), p->size);
+	p->hooks.release(p->hooks.context, s->memory, p->size);
+	cc__slab_put(&hooked, s);
+	p->made--;
+}
+
+/* ---- the pool ---- */
+
+int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
+{
+	*p = (struct cc__stack_pool){.size = config->stack_size, .hooks = config->stacks};
+	p->map_max = cc__map_count_max();
+	p->ceiling = config->stacks_max != 0 ? config->stacks_max : SIZE_MAX;
+	if (p->hooks.acquire != NULL)
+		return 0;
+	p->guard_size = cc__page_size();
+	p->guard = config->guard == CC_GUARD_AUTO    ? (int)cc__guard_best()
+	           : config->guard == CC_GUARD_LIGHT ? CC__GUARD_LIGHT
+	                                             : CC__GUARD_SPLIT;
+	if (config->guard == CC_GUARD_LIGHT && cc__guard_best() != CC__GUARD_LIGHT)
+		return ENOTSUP;
+	if (p->guard == CC__GUARD_SPLIT) {
+		size_t most = p->map_max > 2 * MAPS_RESERVED
+		                  ? (size_t)(p->map_max - MAPS_RESERVED) / 2
+		                  : (size_t)p->map_max / 4;
+
+		p->ceiling = p->ceiling < most ? p->ceiling : most;
+	}
+	cc__fault_install(claim_fault);
+	return 0;
+}
+
+void cc__stack_pool_fini(struct cc__stack_pool *p)
+{
+	CC__CHECK(p->warm.count + p->cold.count == p->made, "T3: a stack outlives its pool");
+	for (struct cc__stack *s; p->hooks.acquire != NULL && (s = cc__stack_pop(&p->warm)) != NULL;)
+		end_hooked(p, s);
+	while (p->regions != NULL) {
+		struct cc__stack_region *r = p->regions;
+
+		p->regions = r->next;
+		end_region(p, r);
+	}
+}
+
+struct cc__stack *cc__stack_get(struct cc__stack_pool *p)
+{
+	struct cc__stack *s;
+
+	cc__lock(&p->lock, CC__RANK_POOL);
+	if ((s = cc__stack_pop(&p->warm)) == NULL && (s = cc__stack_pop(&p->cold)) == NULL)
+		s = make_stack(p);
+	if (s != NULL)
+		s->idle_since = p->period;	/* not COLD: its pages are wanted */
+	cc__unlock(&p->lock);
+	return s;
+}
+
+void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list)
+{
+	struct cc__stack *s;
+
+	cc__lock(&p->lock, CC__RANK_POOL);
+	while ((s = cc__stack_pop(list)) != NULL) {
+		s->idle_since = p->period;
+		cc__stack_push(&p->warm, s);
+	}
+	cc__unlock(&p->lock);
+}
+
+void cc__stack_put(struct cc__stack_pool *p, struct cc__stack *s)
+{
+	struct cc__stack_list one = {0};
+
+	cc__stack_push(&one, s);
+	cc__stack_put_list(p, &one);
+}
+
+void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
+{
+	size_t made;
+
+	cc__lock(&p->lock, CC__RANK_POOL);
+	made = p->made;
+	cc__unlock(&p->lock);
+	if (p->guard == CC__GUARD_SPLIT && p->guard_size != 0)
+		snprintf(text, size,
+		         "libccc: no stack for a fiber: %zu exist, and vm.max_map_count = %ld allows "
+		         "about %zu guarded ones; raise it (sysctl -w vm.max_map_count=...)",
+		         made, p->map_max, p->ceiling);
+	else if (made >= p->ceiling)
+		snprintf(text, size, "libccc: no stack for a fiber: stacks_max = %zu are in use",
+		         p->ceiling);
+	else
+		snprintf(text, size,
+		         "libccc: no stack for a fiber: %zu of %zu KB exist and the system grants no "
+		         "more; lower CC_STACK_SIZE or raise the limits (ulimit -v, cgroup)",
+		         made, p->size / 1024);
+}
+
+/* ---- giving pages back ---- */
+
+/* Neighbours among the stacks of `r` that have just turned cold go in one
+ * call, guards in between included: those stay. */
+static void discard_runs(struct cc__stack_pool *p, struct cc__stack_region *r)
+{
+	unsigned begin = 0;
+
+	for (unsigned i = 0; i <= r->carved; i++) {
+		if (i < r->carved && r->stacks[i].idle_since == COLD)
+			continue;
+		if (i > begin)
+			cc__pages_discard(cc__stack_bottom(p, &r->stacks[begin]),
+			                  (i - begin) * p->size - p->guard_size);
+		begin = i + 1;
+	}
+}
+
+bool cc__stack_pool_age(struct cc__stack_pool *p)
+{
+	struct cc__stack_list warm = {0}, all;
+	struct cc__stack *s;
+	unsigned turned = 0;
+	bool left;
+
+	cc__lock(&p->lock, CC__RANK_POOL);
+	all = p->warm;
+	while ((s = cc__stack_pop(&all)) != NULL) {
+		if (s->idle_since == p->period) {
+			cc__stack_push(&warm, s);
+			continue;
+		}
+		if (p->hooks.acquire != NULL) {
+			end_hooked(p, s);
+			continue;
+		}
+		s->idle_since = COLD;
+		cc__stack_push(&p->cold, s);
+		turned++;
+	}
+	p->warm = warm;
+	if (turned > 0)
+		for (struct cc__stack_region *r = p->regions; r != NULL; r = r->next)
+			discard_runs(p, r);
+	p->period = p->period + 1 == COLD ? 0 : p->period + 1;
+	left = warm.count > 0;
+	cc__unlock(&p->lock);
+	return left;
+}

@@ -1,0 +1,101 @@
+/* stack.h - stacks: reserved, paged in by use, guarded, reused warm.
+ *
+ * T1  A stack has a page at its low end that traps.  What runs off the end
+ *     dies by the signal, with a line that names the fiber.
+ * T2  Stacks are carved out of large regions.  With light guards a region stays
+ *     one mapping; with split guards each stack costs two of vm.max_map_count,
+ *     so the pool knows its ceiling from the start.
+ * T3  A stack on its way back to the pool keeps its pages: it will be wanted
+ *     again, warm.  What has lain unused for stack_idle gives them back.
+ * T4  Contexts begin at different offsets (colours), else all fibers would
+ *     fight for one set of the cache. */
+#ifndef CC__SCHED_STACK_H
+#define CC__SCHED_STACK_H
+
+#include <ccc/runtime.h>
+
+#include "base/lock.h"
+#include "os/context.h"
+
+struct cc__fiber;
+
+/* Kept apart from the memory it describes, which may be discarded. */
+struct cc__stack {
+	union {
+		struct cc__stack *next;		/* free: the list it is on */
+		int (*main)(void *);		/* bound: what its fiber runs */
+	};
+	struct cc__fiber *fiber;	/* bound to; NULL: free.  Read by the fault handler */
+	void *memory;			/* lowest address, the guard's; constant */
+	uint32_t colour;		/* constant */
+	uint32_t idle_since;		/* the pool's period when it was freed */
+	struct cc__stack_tools tools;
+};
+
+struct cc__stack_region;
+
+/* Stacks that a pool hands out in one hold of its lock, or takes back. */
+struct cc__stack_list {
+	struct cc__stack *first;
+	unsigned count;
+};
+
+struct cc__stack_pool {
+	/* Constant after init. */
+	size_t size;		/* of a stack, guard included */
+	size_t guard_size;	/* 0: the hooks' business */
+	int guard;		/* enum cc__guard */
+	long map_max;		/* vm.max_map_count */
+	size_t ceiling;		/* most stacks at once */
+	CCStackHooks hooks;
+
+	struct cc__lock lock;
+	/* Below: the lock. */
+	struct cc__stack_region *regions;	/* newest first; the newest has room */
+	struct cc__stack_list warm;		/* freed, pages still there; newest first */
+	struct cc__stack_list cold;		/* pages given back */
+	size_t made;				/* stacks in existence */
+	uint32_t period;			/* counts calls of cc__stack_pool_age */
+};
+
+/* 0 or an error number.  `config` has been checked. */
+int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config);
+/* Every stack is back. */
+void cc__stack_pool_fini(struct cc__stack_pool *p);
+
+/* One stack, or NULL at the ceiling or without memory. */
+struct cc__stack *cc__stack_get(struct cc__stack_pool *p);
+void cc__stack_put(struct cc__stack_pool *p, struct cc__stack *s);
+/* All of the list; it is empty afterwards. */
+void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list);
+
+static inline void cc__stack_push(struct cc__stack_list *l, struct cc__stack *s)
+{
+	s->next = l->first;
+	l->first = s;
+	l->count++;
+}
+
+static inline struct cc__stack *cc__stack_pop(struct cc__stack_list *l)
+{
+	struct cc__stack *s = l->first;
+
+	if (s != NULL) {
+		l->first = s->next;
+		l->count--;
+	}
+	return s;
+}
+
+/* Why cc__stack_get fails: one line for the log, with the remedy. */
+void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
+
+/* A period has passed: stacks that were free for all of it give their pages
+ * back (hooked ones go back whole).  True while warm ones are left. */
+bool cc__stack_pool_age(struct cc__stack_pool *p);
+
+/* Where a context begins on it, and the lowest address it may use. */
+void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s);
+void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s);
+
+#endif

@@ -1,0 +1,447 @@
+/* worker.c - what a worker does: take, run, switch, settle, sleep. */
+#include "sched/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wait/thread.h"
+
+/* ---- who calls ---- */
+
+struct cc__worker *cc__worker_here(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	return t != NULL ? t->worker : NULL;
+}
+
+/* ---- queues ---- */
+
+static void push(struct cc__queue *q, struct cc__fiber *f)
+{
+	f->next = NULL;
+	if (q->head == NULL)
+		q->head = f;
+	else
+		q->tail->next = f;
+	q->tail = f;
+}
+
+static struct cc__fiber *pop(struct cc__queue *q)
+{
+	struct cc__fiber *f = q->head;
+
+	if (f != NULL)
+		q->head = f->next;
+	return f;
+}
+
+/* The handshake between whoever pushes into the inbox and the worker that goes
+ * to sleep; both halves stand here.
+ *
+ *      pusher                        worker
+ *      inbox = f      (1)            asleep = 1     (3)
+ *      read asleep    (2)            read inbox     (4)
+ *
+ * All four are seq_cst: at least one side sees the other. */
+void cc__worker_poke(struct cc__worker *w)
+{
+	/* Seq_cst (2).  The exchange lets one of several pushers do the wake. */
+	if (cc__load(&w->asleep, CC__SEQ_CST) != 0 && cc__xchg(&w->asleep, 0, CC__SEQ_CST) != 0)
+		cc__futex_wake(&w->asleep, 1);
+}
+
+static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
+{
+	/* Relaxed: the exchange decides. */
+	struct cc__fiber *head = cc__load(&w->inbox, CC__RELAXED);
+
+	do
+		f->next = head;
+	/* Seq_cst (1); as a release it hands f over to inbox_take. */
+	while (!cc__cas_weak(&w->inbox, &head, f, CC__SEQ_CST, CC__RELAXED));
+	cc__worker_poke(w);
+}
+
+static bool inbox_empty_for_sleep(struct cc__worker *w)
+{
+	cc__store(&w->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
+	return cc__load(&w->inbox, CC__SEQ_CST) == NULL;	/* Seq_cst (4) */
+}
+
+/* Everything in the inbox to the end of the ready queue, oldest first. */
+static void inbox_take(struct cc__worker *w)
+{
+	struct cc__fiber *newest, *oldest = NULL;
+
+	/* Relaxed: a look; an entry that is missed is found next time, and before
+	 * any sleep by inbox_empty_for_sleep. */
+	if (cc__load(&w->inbox, CC__RELAXED) == NULL)
+		return;
+	/* Acquire: pairs with the release in inbox_push (1). */
+	newest = cc__xchg(&w->inbox, NULL, CC__ACQUIRE);
+	while (newest != NULL) {
+		struct cc__fiber *f = newest;
+
+		newest = f->next;
+		f->next = oldest;
+		oldest = f;
+	}
+	while (oldest != NULL) {
+		struct cc__fiber *f = oldest;
+
+		oldest = f->next;
+		push(&w->ready, f);
+	}
+}
+
+void cc__schedule(struct cc__parker *p)
+{
+	struct cc__fiber *f = cc__fiber_of(p);
+	struct cc__worker *w = cc__worker_here();
+
+	if (w != NULL && w->sched == f->home)
+		push(&w->ready, f);
+	else
+		inbox_push(f->home->worker, f);
+}
+
+/* ---- timers ---- */
+
+struct wake_at {
+	struct cc__timer timer;		/* first */
+	struct cc__parker *who;
+	uint64_t ticket;
+};
+
+static void fire_timers(struct cc__worker *w)
+{
+	const cc_time now = w->timers.first != NULL ? cc__now() : 0;
+
+	while (w->timers.first != NULL && w->timers.first->deadline <= now) {
+		struct wake_at *a = (struct wake_at *)(void *)w->timers.first;
+		struct cc__parker *who = a->who;
+		uint64_t ticket = a->ticket;
+
+		cc__timers_remove(&w->timers, &a->timer);
+		cc__fiber_wake(who, ticket);	/* `a` may be gone from here on */
+	}
+}
+
+/* ---- stacks ---- */
+
+static struct cc__stack *stack_take(struct cc__worker *w)
+{
+	struct cc__stack *s = cc__stack_pop(&w->stacks);
+
+	if (s == NULL && (s = cc__stack_get(&w->sched->stacks)) == NULL) {
+		s = w->reserve;
+		w->reserve = NULL;
+	}
+	return s;
+}
+
+static void stack_give(struct cc__worker *w, struct cc__stack *s)
+{
+	s->fiber = NULL;
+	if (w->reserve == NULL)
+		w->reserve = s;
+	else
+		cc__stack_push(&w->stacks, s);
+	if (w->stacks.count > w->sched->config.stack_cache)
+		cc__stack_put_list(&w->sched->stacks, &w->stacks);
+	/* A task that found none gets its turn again. */
+	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
+		push(&w->ready, f);
+	/* Relaxed: a hint to spawners. */
+	if (cc__load(&w->is_starved, CC__RELAXED) != 0)
+		cc__store(&w->is_starved, 0, CC__RELAXED);
+}
+
+/* Kept out of line, as all that is rare: its buffer would widen the frame of
+ * every yield by four cache lines. */
+static __attribute__((noinline, cold)) void starve(struct cc__worker *w, struct cc__fiber *f)
+{
+	char why[256];
+
+	if (!w->told_starved) {
+		w->told_starved = true;
+		cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
+		cc__sched_log(w->sched, why);
+	}
+	cc__store(&w->is_starved, 1, CC__RELAXED);	/* Relaxed: a hint to spawners */
+	push(&w->starved, f);
+}
+
+static void fiber_main(void *worker, uintptr_t after);
+
+static void bind(struct cc__fiber *f, struct cc__stack *s)
+{
+	s->fiber = f;
+	s->main = f->run.main;
+	/* Relaxed: f is ours; see cc__sched_stack_of. */
+	cc__store(&f->stack, s, CC__RELAXED);
+}
+
+static bool started(const struct cc__fiber *f)
+{
+	return cc__load(&f->stack, CC__RELAXED) != NULL;	/* Relaxed: f is ours */
+}
+
+void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
+{
+	/* Relaxed: the descriptor's memory is constant since its pool's lock. */
+	const struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
+	const struct cc__stack_pool *p = &f->home->stacks;
+
+	if (s == NULL)
+		return;
+	*bottom = cc__stack_bottom(p, s);
+	*size = p->size - p->guard_size;
+}
+
+/* ---- what runs next ---- */
+
+static __attribute__((noinline)) void take_fair(struct cc__worker *w)
+{
+	w->until_fair = CC__FAIR_RUN;
+	fire_timers(w);
+	inbox_take(w);
+}
+
+/* The next fiber at hand, claimed; NULL: none (D3). */
+static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
+{
+	struct cc__fiber *f;
+
+	if (w->until_fair-- == 0 || w->ready.head == NULL)
+		take_fair(w);
+	if ((f = pop(&w->ready)) == NULL)
+		return NULL;
+	cc__word_claim(&f->parker, w->id);
+	/* The one after it runs soon: its registers are on their way. */
+	if (w->ready.head != NULL)
+		__builtin_prefetch(w->ready.head->run.context.sp);
+	return f;
+}
+
+/* ---- the switch ---- */
+
+/* What the side that arrives has to do for the one that left: a pointer with
+ * the kind in its low bits. */
+enum after { AFTER_NOTHING, AFTER_YIELD, AFTER_PARK, AFTER_END, AFTER_MASK = 3 };
+
+static uintptr_t after(enum after kind, void *object)
+{
+	return (uintptr_t)object | (uintptr_t)kind;
+}
+
+/* On the stack that a switch arrived on (D2). */
+static void settle(struct cc__worker *w, uintptr_t left)
+{
+	void *object = (void *)(left & ~(uintptr_t)AFTER_MASK);
+	struct cc__fiber *f = object;
+
+	switch ((enum after)(left & AFTER_MASK)) {
+	case AFTER_YIELD:
+		cc__word_yield(&f->parker);
+		push(&w->ready, f);
+		break;
+	case AFTER_PARK:
+		if (!cc__word_commit(&f->parker)) {
+			cc__word_requeue(&f->parker);
+			push(&w->ready, f);
+		}
+		break;
+	case AFTER_END:
+		stack_give(w, object);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The one way from stack to stack.  `next` is claimed; NULL: the worker's own
+ * stack.  Returns when the caller's context is resumed, on whatever worker. */
+static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__context *from,
+                                            struct cc__fiber *next, uintptr_t left, bool last)
+{
+	struct cc__arrival a;
+	struct cc__context *to = &w->context;
+
+	w->thread->running = &w->thread->parker;
+	if (next != NULL) {
+		w->thread->running = &next->parker;
+		to = &next->run.context;
+	}
+	a = cc__context_switch(from, to, w, left, last);
+	settle(a.worker, a.after);
+}
+
+/* A stack under an unstarted task.  False: there is none, and it starves. */
+static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__fiber *f)
+{
+	struct cc__stack *s = stack_take(w);
+
+	if (s == NULL) {
+		cc__word_yield(&f->parker);
+		starve(w, f);
+		return false;
+	}
+	bind(f, s);
+	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
+	                 cc__stack_top(&w->sched->stacks, s), fiber_main);
+	return true;
+}
+
+/* The next fiber at hand that has a stack to run on; NULL: none. */
+static struct cc__fiber *next_ready(struct cc__worker *w)
+{
+	struct cc__fiber *f;
+
+	while ((f = next_at_hand(w)) != NULL && !started(f) && !prepare(w, f))
+		continue;
+	return f;
+}
+
+/* Tasks one after another on one stack, without a switch between them, until
+ * a started fiber is next or nothing is at hand. */
+static void fiber_main(void *worker, uintptr_t left)
+{
+	struct cc__worker *w = worker;
+	struct cc__fiber *f = cc__fiber_of(w->thread->running);
+	/* Relaxed: our own. */
+	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
+	struct cc__context ended;
+
+	cc__context_entered();
+	settle(w, left);
+	do {
+		int result = s->main(f->payload.arg);
+
+		w = cc__worker_here();	/* the task may have moved us */
+		w->thread->running = &w->thread->parker;
+		cc__store(&f->stack, NULL, CC__RELAXED);	/* Relaxed: see cc__sched_stack_of */
+		if (cc__frame_end(f, result))
+			cc__frame_put(&w->frames, f);
+		cc__count(&w->finished);
+		f = next_at_hand(w);
+		if (f == NULL || started(f))
+			break;
+		bind(f, s);
+		w->thread->running = &f->parker;
+	} while (true);
+	leave(w, &ended, f, after(AFTER_END, s), true);
+	CC__UNREACHABLE("a task that has ended runs on");
+}
+
+/* ---- yield and park ---- */
+
+static struct cc__fiber *fiber_on(const struct cc__worker *w)
+{
+	return w == NULL || w->thread->running == &w->thread->parker
+	           ? NULL
+	           : cc__fiber_of(w->thread->running);
+}
+
+void cc_yield(void)
+{
+	struct cc__worker *w = cc__worker_here();
+	struct cc__fiber *f = fiber_on(w), *next;
+
+	if (f == NULL)
+		cc__thread_yield();
+	else if ((next = next_ready(w)) != NULL)
+		leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);
+}
+
+void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
+{
+	struct cc__worker *w = cc__worker_here();
+	struct cc__fiber *f = cc__fiber_of(p);
+	struct wake_at alarm = {.timer.deadline = deadline, .who = p, .ticket = ticket};
+
+	if (deadline != CC_FOREVER)
+		cc__timers_add(&w->timers, &alarm.timer);
+	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
+	/* Still the same worker: there is one. */
+	if (cc__timer_armed(&alarm.timer))
+		cc__timers_remove(&cc__worker_here()->timers, &alarm.timer);
+}
+
+/* ---- the worker's own stack ---- */
+
+static bool nothing_left(const struct cc__sched *s)
+{
+	const struct cc__worker *w = s->worker;
+
+	/* Seq_cst: after `stopping` was seen; a spawn counts before it pushes. */
+	return cc__load(&s->spawned_outside, CC__SEQ_CST) +
+	               cc__load(&w->spawned, CC__RELAXED) ==
+	       cc__load(&w->finished, CC__RELAXED);	/* Relaxed, twice: our own */
+}
+
+/* Stacks that lie idle grow cold (T3); the time to look again. */
+static cc_time age_stacks(struct cc__worker *w)
+{
+	const cc_time idle = w->sched->config.stack_idle;
+
+	if (w->stacks.count > 0 && w->age_at == CC_FOREVER)
+		w->age_at = cc__now() + idle;
+	if (w->age_at != CC_FOREVER && cc__now() >= w->age_at) {
+		cc__stack_put_list(&w->sched->stacks, &w->stacks);
+		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__now() + idle : CC_FOREVER;
+	}
+	return w->age_at;
+}
+
+/* How long tasks wait that found no stack before the system is asked again. */
+#define STARVED_RETRY (10 * CC_MSEC)
+
+static void sleep_until_work(struct cc__worker *w)
+{
+	cc_time deadline = age_stacks(w);
+
+	if (w->timers.first != NULL && w->timers.first->deadline < deadline)
+		deadline = w->timers.first->deadline;
+	if (w->starved.head != NULL && cc__now() + STARVED_RETRY < deadline)
+		deadline = cc__now() + STARVED_RETRY;
+	if (inbox_empty_for_sleep(w))
+		while (cc__load(&w->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
+			if (cc__futex_wait(&w->asleep, 1, deadline) == ETIMEDOUT)
+				break;
+	/* Relaxed: a pusher that still sees 1 wakes nobody, which is harmless. */
+	cc__store(&w->asleep, 0, CC__RELAXED);
+	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
+		push(&w->ready, f);
+}
+
+void cc__worker_main(void *arg)
+{
+	struct cc__worker *w = arg;
+	struct cc__sched *s = w->sched;
+
+	w->thread->worker = w;
+	cc__tls_set(w->thread, NULL);
+	cc__context_adopt(&w->context);
+	for (;;) {
+		struct cc__fiber *f = next_ready(w);
+
+		if (f != NULL)
+			leave(w, &w->context, f, AFTER_NOTHING, false);
+		/* Seq_cst: pairs with the store in cc__sched_stop, see nothing_left. */
+		else if (cc__load(&s->stopping, CC__SEQ_CST) != 0 && nothing_left(s))
+			break;
+		else
+			sleep_until_work(w);
+	}
+	cc__frame_cache_flush(&w->frames);
+	cc__stack_put_list(&s->stacks, &w->stacks);
+	if (w->reserve != NULL)
+		cc__stack_put(&s->stacks, w->reserve);
+	cc__tls_set(NULL, NULL);
+	/* Release: all of the above, to the acquire in cc__sched_stop. */
+	cc__store(&s->stopped, 1, CC__RELEASE);
+	cc__futex_wake(&s->stopped, INT32_MAX);
+}

@@ -1,0 +1,111 @@
+/* slab.c - type-stable memory. */
+#include "wait/slab.h"
+
+#include "os/pages.h"
+
+/* Address space of one chunk: large, since only what is carved is touched. */
+enum { CHUNK = 1 << 20, CHUNK_HEAD = 128 };
+
+struct cc__slab_chunk {
+	struct cc__slab_chunk *next;	/* constant once the chunk is listed */
+	cc__a32 carved;			/* objects handed out so far; under the lock */
+};
+
+static void **link_of(const struct cc__slab *s, void *object)
+{
+	return (void **)(void *)((char *)object + s->link);
+}
+
+static void *object_at(const struct cc__slab *s, struct cc__slab_chunk *c, size_t i)
+{
+	return (char *)c + CHUNK_HEAD + i * s->size;
+}
+
+/* Under the lock: a chunk with room, the newest or a new one. */
+static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
+{
+	/* Relaxed, twice: we hold the lock under which both are written. */
+	struct cc__slab_chunk *c = cc__load(&s->chunks, CC__RELAXED);
+
+	if (c != NULL && cc__load(&c->carved, CC__RELAXED) < (CHUNK - CHUNK_HEAD) / s->size)
+		return c;
+	if ((c = cc__pages_map(CHUNK)) == NULL)
+		return NULL;
+	/* Relaxed: as above. */
+	c->next = cc__load(&s->chunks, CC__RELAXED);
+	/* Release: the chunk's head, to the acquire in cc__slab_walk. */
+	cc__store(&s->chunks, c, CC__RELEASE);
+	return c;
+}
+
+/* Under the lock: an object that was never handed out. */
+static void *carve(struct cc__slab *s)
+{
+	struct cc__slab_chunk *c = chunk_with_room(s);
+	uint32_t n;
+
+	if (c == NULL)
+		return NULL;
+	/* Relaxed: only lock holders write it. */
+	n = cc__load(&c->carved, CC__RELAXED);
+	/* Release: to the acquire in cc__slab_walk, though all it must see is
+	 * that the object lies inside the chunk. */
+	cc__store(&c->carved, n + 1, CC__RELEASE);
+	return object_at(s, c, n);
+}
+
+void *cc__slab_get_chain(struct cc__slab *s, unsigned most, unsigned *count)
+{
+	void *first = NULL;
+	unsigned n = 0;
+
+	cc__lock(&s->lock, CC__RANK_SLAB);
+	for (; n < most; n++) {
+		void *o = s->free;
+
+		if (o != NULL)
+			s->free = *link_of(s, o);
+		else if ((o = carve(s)) == NULL)
+			break;
+		*link_of(s, o) = first;
+		first = o;
+	}
+	cc__unlock(&s->lock);
+	*count = n;
+	return first;
+}
+
+void cc__slab_put_chain(struct cc__slab *s, void *first, void *last)
+{
+	cc__lock(&s->lock, CC__RANK_SLAB);
+	*link_of(s, last) = s->free;
+	s->free = first;
+	cc__unlock(&s->lock);
+}
+
+void *cc__slab_get(struct cc__slab *s)
+{
+	unsigned count;
+
+	return cc__slab_get_chain(s, 1, &count);
+}
+
+void cc__slab_put(struct cc__slab *s, void *object)
+{
+	cc__slab_put_chain(s, object, object);
+}
+
+void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), void *arg)
+{
+	/* Acquire: pairs with the release in chunk_with_room. */
+	struct cc__slab_chunk *c = cc__load(&s->chunks, CC__ACQUIRE);
+
+	for (; c != NULL; c = c->next) {
+		/* Acquire: pairs with the release in carve. */
+		uint32_t n = cc__load(&c->carved, CC__ACQUIRE);
+
+		for (uint32_t i = 0; i < n; i++)
+			if (!visit(object_at(s, c, i), arg))
+				return;
+	}
+}

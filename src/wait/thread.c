@@ -1,0 +1,81 @@
+/* thread.c - thread records and the thread parker. */
+#include "wait/thread.h"
+
+#include "base/lock.h"
+#include "wait/slab.h"
+
+static struct cc__slab records = CC__SLAB_INIT(struct cc__thread, next);
+
+struct cc__thread *cc__thread_make(void)
+{
+	struct cc__thread *t = cc__slab_get(&records);
+
+	if (t == NULL)
+		return NULL;
+	/* A recycled record keeps its ticket: waits of the thread before are
+	 * still told apart from ours. */
+	if (cc__peek(&t->parker.word) == 0)
+		cc__init(&t->parker.word, CC__THREAD_BIT | CC__OWNED);
+	t->running = &t->parker;
+	t->worker = NULL;
+	t->spare_ids = 0;
+	return t;
+}
+
+void cc__thread_drop(struct cc__thread *t)
+{
+	/* Relaxed: our own. */
+	CC__CHECK(cc__word_state(cc__load(&t->parker.word, CC__RELAXED)) == CC__OWNED,
+	          "thread: ended inside a wait");
+	cc__slab_put(&records, t);
+}
+
+static void at_exit(void *record)
+{
+	cc__thread_drop(record);
+}
+
+static struct cc__thread *make_own(void)
+{
+	struct cc__thread *t = cc__thread_make();
+
+	if (t != NULL && cc__tls_set(t, at_exit) != 0) {
+		cc__thread_drop(t);
+		t = NULL;
+	}
+	return t;
+}
+
+struct cc__thread *cc__thread_self(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	return t != NULL ? t : make_own();
+}
+
+void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
+{
+	/* A thread's stack is nobody else's, so it commits itself. */
+	if (!cc__word_commit(p)) {
+		cc__word_resume(p);
+		return;
+	}
+	for (;;) {
+		/* Acquire: pairs with the release in cc__word_release. */
+		uint64_t w = cc__load(&p->word, CC__ACQUIRE);
+
+		if (cc__word_state(w) == CC__OWNED)
+			return;
+		if (cc__futex_wait64(&p->word, w, deadline) != 0) {
+			if (cc__word_unpark(p, ticket))
+				return;
+			deadline = CC_FOREVER;	/* claimed: the release will come */
+		}
+	}
+}
+
+void cc__thread_release(struct cc__parker *p)
+{
+	cc__word_release(p);
+	cc__futex_wake64(&p->word);
+}

@@ -1,0 +1,41 @@
+/* thread.h - the record of an OS thread, and its way to sleep.
+ *
+ * Every thread that calls into the library has one, workers included.  Records
+ * are process-wide and never unmapped (a late waker may hold one), and go back
+ * to a pool when their thread ends. */
+#ifndef CC__WAIT_THREAD_H
+#define CC__WAIT_THREAD_H
+
+#include "wait/word.h"
+
+struct cc__thread {
+	struct cc__parker parker;	/* waits of the thread itself */
+	struct cc__parker *running;	/* who runs on it now: &parker, or a fiber */
+	void *worker;			/* sched's: the worker it is, or NULL */
+	uint64_t spare_id;		/* sched's: ids set aside for it ... */
+	uint64_t spare_ids;		/* ... and how many */
+	struct cc__thread *next;	/* pool; the pool's lock */
+};
+
+/* The calling thread's record, made on first use.  NULL: no memory. */
+struct cc__thread *cc__thread_self(void);
+
+/* A record for a thread that is yet to start; it sets it as its own. */
+struct cc__thread *cc__thread_make(void);
+void cc__thread_drop(struct cc__thread *t);
+
+/* Whoever calls: the fiber, or the thread outside of any. */
+static inline struct cc__parker *cc__self(void)
+{
+	struct cc__thread *t = cc__thread_self();
+
+	return t != NULL ? t->running : NULL;
+}
+
+/* The thread parker: sleeps while its word is PARKED(ticket) or claimed, until
+ * OWNED.  The caller is PARKING.  At deadline it takes itself back. */
+void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline);
+/* Let a claimed thread go: two steps, the futex wake the last touch. */
+void cc__thread_release(struct cc__parker *p);
+
+#endif

@@ -1,0 +1,239 @@
+/* wait.c - one way to sleep and one way to wake. */
+#include "wait/wait.h"
+
+#include <errno.h>
+
+#include "wait/thread.h"
+
+/* ---- the list ---- */
+
+void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
+{
+	CC__ASSERT(w->next == NULL, "W1: waiter on two lists");
+	if (q->head == NULL) {
+		w->next = w->prev = q->head = w;
+		return;
+	}
+	w->next = q->head;
+	w->prev = q->head->prev;
+	w->prev->next = q->head->prev = w;
+}
+
+void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
+{
+	CC__ASSERT(w->next != NULL, "W1: waiter taken off twice");
+	if (w->next == w) {
+		q->head = NULL;
+	} else {
+		w->next->prev = w->prev;
+		w->prev->next = w->next;
+		if (q->head == w)
+			q->head = w->next;
+	}
+	w->next = w->prev = NULL;
+}
+
+/* ---- wake: decide under the lock, claim after it ---- */
+
+bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
+{
+	struct cc__waiter *w = q->head;
+
+	if (w == NULL)
+		return false;
+	cc__waitq_remove(q, w);
+	b->wake[b->count].who = w->who;
+	b->wake[b->count].ticket = w->ticket;
+	b->count++;
+	w->result = result;
+	/* Release: the result and what was moved, to the acquire in decided().
+	 * The last touch of w: its owner may already be leaving (W2). */
+	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
+	return true;
+}
+
+void cc__fiber_wake(struct cc__parker *who, uint64_t ticket)
+{
+	CC__LOCK_NONE_HELD("WAKE-FLUSH-UNDER-LOCK");
+	if (!cc__word_wake(who, ticket))
+		return;
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	if (cc__word_is_thread(cc__load(&who->word, CC__RELAXED)))
+		cc__thread_release(who);
+	else
+		cc__schedule(who);
+}
+
+void cc__batch_flush(struct cc__batch *b)
+{
+	for (unsigned i = 0; i < b->count; i++)
+		cc__fiber_wake(b->wake[i].who, b->wake[i].ticket);
+	b->count = 0;
+}
+
+void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result)
+{
+	struct cc__batch batch = {0};
+	bool more;
+
+	do {
+		cc__lock(&q->lock, CC__RANK_WAITQ);
+		while (!cc__batch_full(&batch) && cc__waitq_take(q, &batch, reason, result))
+			continue;
+		more = q->head != NULL;
+		cc__unlock(&q->lock);
+		/* Unless there is more, q is touched no more: whoever wakes may
+		 * free it. */
+		cc__batch_flush(&batch);
+	} while (more);
+}
+
+bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result)
+{
+	struct cc__batch batch = {0};
+	bool taken;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	taken = cc__waitq_take(q, &batch, reason, result);
+	cc__unlock(&q->lock);
+	cc__batch_flush(&batch);
+	return taken;
+}
+
+/* ---- sleep ---- */
+
+static bool decided(const struct cc__waiter *w)
+{
+	/* Acquire: pairs with the release in cc__waitq_take. */
+	return cc__load(&w->reason, CC__ACQUIRE) != CC__REASON_NONE;
+}
+
+/* PARKING before, OWNED after; in between asleep, or not at all. */
+static void park(struct cc__parker *self, uint64_t ticket, cc_time deadline)
+{
+	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	if (cc__word_is_thread(cc__load(&self->word, CC__RELAXED)))
+		cc__thread_sleep(self, ticket, deadline);
+	else
+		cc__switch_away(self, ticket, deadline);
+}
+
+/* w is listed, its owner PARKING.  Sleep until the wait is decided. */
+static int sleep_listed(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                        cc_time deadline)
+{
+	for (;;) {
+		park(w->who, w->ticket, deadline);
+		if (decided(w))
+			return w->result;
+		if (deadline != CC_FOREVER && cc__now() >= deadline)
+			return ops->unpublish(object, w) ? ETIMEDOUT : w->result;
+		/* Nobody decided: sleep on.  PARKING first, then through the
+		 * object's lock again, so that a waker either sees PARKING or
+		 * has taken w already (W4). */
+		cc__word_repark(w->who);
+		if (!ops->publish(object, w)) {
+			cc__word_abort(w->who);
+			return w->result;
+		}
+	}
+}
+
+int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                   cc_time deadline)
+{
+	struct cc__parker *self;
+
+	if (ops->try_complete(object, w))
+		return w->result;
+	if (deadline == CC_NOW)
+		return EAGAIN;
+	if ((self = cc__self()) == NULL)
+		return ENOMEM;
+	w->who = self;
+	w->ticket = cc__word_park(self);
+	if (!ops->publish(object, w)) {
+		cc__word_abort(self);
+		return w->result;
+	}
+	return sleep_listed(object, ops, w, deadline);
+}
+
+/* ---- the bare queue as a waitable ---- */
+
+static bool queue_publish(void *object, struct cc__waiter *w)
+{
+	struct cc__waitq *q = object;
+	bool listed;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	listed = w->next != NULL;
+	cc__unlock(&q->lock);
+	return listed;
+}
+
+static bool queue_unpublish(void *object, struct cc__waiter *w)
+{
+	struct cc__waitq *q = object;
+	bool listed;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	if ((listed = w->next != NULL))
+		cc__waitq_remove(q, w);
+	cc__unlock(&q->lock);
+	return listed;
+}
+
+static const struct cc__waitable_ops queue_ops = {
+    .publish = queue_publish,
+    .unpublish = queue_unpublish,
+};
+
+int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
+{
+	struct cc__parker *self = cc__self();
+
+	if (deadline == CC_NOW || self == NULL) {
+		cc__unlock(&q->lock);
+		return self == NULL ? ENOMEM : EAGAIN;
+	}
+	w->who = self;
+	w->ticket = cc__word_park(self);
+	cc__waitq_append(q, w);
+	cc__unlock(&q->lock);
+	return sleep_listed(q, &queue_ops, w, deadline);
+}
+
+/* ---- park_if and unpark ---- */
+
+void cc__park_if(const cc__a32 *flag, uint32_t expected)
+{
+	struct cc__parker *self = cc__self();
+	uint64_t ticket;
+
+	if (self == NULL)
+		return;		/* a return for no reason is allowed */
+	ticket = cc__word_park(self);
+	/* Seq_cst: after PARKING (1).  Pairs with the caller's change of the flag
+	 * before the fence in cc__unpark (2). */
+	if (cc__load(flag, CC__SEQ_CST) != expected)
+		cc__word_abort(self);
+	else
+		park(self, ticket, CC_FOREVER);
+}
+
+void cc__unpark(struct cc__parker *who)
+{
+	/* Seq_cst (2): the caller's change of the flag, then the look at the
+	 * word.  Pairs with "PARKING (1), then look" in cc__park_if:
+	 *
+	 *      sleeper                    waker
+	 *      word = PARKING   (1)       flag = changed
+	 *      read flag                  fence (2), read word
+	 *
+	 * at least one of the two reads sees the other's write. */
+	cc__fence(CC__SEQ_CST);
+	/* Relaxed: ordered by the fence. */
+	cc__fiber_wake(who, cc__word_ticket(cc__load(&who->word, CC__RELAXED)));
+}

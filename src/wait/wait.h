@@ -1,0 +1,119 @@
+/* wait.h - how a fiber or a thread sleeps on something and how it is woken.
+ *
+ * W1  A waiter lives on the sleeper's stack: on one list until a waker takes
+ *     it or the sleeper withdraws it, and off it before its frame returns.
+ * W2  Lists change only under their lock.  A waker takes the waiter off, writes
+ *     its result and then its reason, and has touched it for the last time;
+ *     the wake itself is claimed after unlock, from a copy of (who, ticket).
+ * W3  One ticket a wait.  It changes only while no waiter of the sleeper is
+ *     listed; a wake that decided nothing leads back to sleep under the same.
+ * W4  PARKING comes before publication, so no wake of this wait meets OWNED.
+ *
+ * Channel, timer, join, select and the rest are waitables: they say how to try,
+ * how to list and how to withdraw, and leave sleeping and waking to this file. */
+#ifndef CC__WAIT_WAIT_H
+#define CC__WAIT_WAIT_H
+
+#include "base/lock.h"
+#include "wait/word.h"
+
+/* Why a waiter was taken off its list. */
+enum cc__reason {
+	CC__REASON_NONE = 0,	/* still listed, or withdrawn by its owner */
+	CC__REASON_DATA = 1,	/* the transfer has been done for it */
+	CC__REASON_CANCEL = 2,
+	CC__REASON_CLOSE = 3,
+	CC__REASON_SIGNAL = 4,	/* try again */
+};
+
+struct cc__waiter {
+	struct cc__waiter *next, *prev;	/* the list's lock; NULL when not listed */
+	struct cc__parker *who;		/* constant while listed */
+	uint64_t ticket;		/* constant while listed; names one wait */
+	void *io;			/* the waitable's: what is to be moved */
+	int result;			/* the waker's until reason is set, then ours */
+	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
+};
+
+/* First in, first out. */
+struct cc__waitq {
+	struct cc__lock lock;
+	uint32_t user;			/* lock; the owner's own flags */
+	struct cc__waiter *head;	/* lock; head->prev is the tail */
+};
+
+static inline void cc__waitq_init(struct cc__waitq *q)
+{
+	*q = (struct cc__waitq){0};
+}
+
+/* The list itself, under q->lock. */
+void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w);
+void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w);
+
+/* Wakes to be flushed after unlock (W2). */
+enum { CC__BATCH_MAX = 16 };
+struct cc__batch {
+	unsigned count;
+	struct {
+		struct cc__parker *who;
+		uint64_t ticket;
+	} wake[CC__BATCH_MAX];
+};
+
+static inline bool cc__batch_full(const struct cc__batch *b)
+{
+	return b->count == CC__BATCH_MAX;
+}
+
+/* Under q->lock: take the first waiter, tell it (reason, result), note it in
+ * the batch.  False: nobody waits. */
+bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result);
+
+/* Claim and make runnable everybody noted.  No lock may be held. */
+void cc__batch_flush(struct cc__batch *b);
+
+/* What can be waited for.  `w->io` is the operation's own. */
+struct cc__waitable_ops {
+	/* Complete without sleeping: true, and w->result is the result. */
+	bool (*try_complete)(void *object, struct cc__waiter *w);
+	/* List w, unless the operation can be completed or refused right now:
+	 * false then, with w->result.  From true on, a wake finds w.  A waiter
+	 * that is still listed stays where it is: true; one that a waker has
+	 * taken meanwhile: false. */
+	bool (*publish)(void *object, struct cc__waiter *w);
+	/* Take w off if it is listed: true.  False if a waker has it already. */
+	bool (*unpublish)(void *object, struct cc__waiter *w);
+};
+
+/* Wait for `object`, at most until `deadline`.  Returns w->result, or
+ * ETIMEDOUT, EAGAIN (CC_NOW).  May park. */
+int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                   cc_time deadline);
+
+/* The same on a bare queue: entered with q->lock held, returns without it, so
+ * that the caller's check and the publication are one hold. */
+int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
+
+/* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
+void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);
+
+void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result);
+bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result);
+
+/* Sleep unless *flag != expected, until somebody changes it and then calls
+ * cc__unpark.  May return for no reason. */
+void cc__park_if(const cc__a32 *flag, uint32_t expected);
+void cc__unpark(struct cc__parker *who);
+
+/* ---- the boundary: what the scheduler defines ---- */
+
+/* Make a fiber runnable that has just become QUEUED.  Any thread. */
+void cc__schedule(struct cc__parker *fiber);
+
+/* Leave the calling fiber, which is PARKING: something else runs on, commits
+ * it on another stack, and this returns when it is OWNED again.  At `deadline`
+ * the scheduler wakes (fiber, ticket) itself. */
+void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
+
+#endif

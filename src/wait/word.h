@@ -1,0 +1,288 @@
+/* word.h - the one word of everybody who can wait, and all its transitions.
+ *
+ *      63            20 19        4 3      2     0
+ *     | ticket: 44     | owner: 16 | thread | state |
+ *
+ * ticket   numbers the waits of this fiber or thread.  A compare-exchange that
+ *          names it can never claim a later wait.
+ * owner    the worker that runs it, or ran it last: 1-based, 0 before the first.
+ * thread   an OS thread: woken through a futex, not through a run queue.
+ *
+ *   from               to        who       function            then
+ *   IDLE               ASSIGNED  spawner   cc__word_assign     write the thunk
+ *   ASSIGNED           QUEUED    spawner   cc__word_publish    enqueue
+ *   QUEUED             OWNED     worker    cc__word_claim      run it
+ *   OWNED              QUEUED    worker    cc__word_yield      enqueue; on another stack
+ *   OWNED              PARKING   sleeper   cc__word_park       publish, then look
+ *   OWNED              PARKING   sleeper   cc__word_repark     the same, same ticket
+ *   PARKING, NOTIFIED  OWNED     sleeper   cc__word_abort      go on running
+ *   PARKING            PARKED    worker    cc__word_commit     forget it; on another stack
+ *   PARKING            NOTIFIED  waker     cc__word_wake       nothing: the commit fails
+ *   NOTIFIED           OWNED     worker    cc__word_resume     run it again
+ *   NOTIFIED           QUEUED    worker    cc__word_requeue    enqueue
+ *   PARKED             QUEUED    waker     cc__word_wake       enqueue (thread: release)
+ *   PARKED             OWNED     thread    cc__word_unpark     its own timeout
+ *   QUEUED             OWNED     waker     cc__word_release    futex wake (threads)
+ *   OWNED              DONE      worker    cc__word_done       under the frame's lock
+ *   DONE               IDLE      allocator cc__word_recycle
+ *
+ * One function a row, each tells its caller what is left to do, and nobody else
+ * writes the word. */
+#ifndef CC__WAIT_WORD_H
+#define CC__WAIT_WORD_H
+
+#include "base/assert.h"
+#include "base/atomic.h"
+
+enum cc__state {
+	CC__IDLE,
+	CC__ASSIGNED,
+	CC__QUEUED,
+	CC__OWNED,
+	CC__PARKING,
+	CC__NOTIFIED,
+	CC__PARKED,
+	CC__DONE,
+};
+
+/* A fiber or an OS thread, as far as waiting goes.  Type-stable: the memory
+ * stays a parker for the life of the process, so a late waker may look at the
+ * word of one that is long gone. */
+struct cc__parker {
+	cc__a64 word;
+};
+
+enum {
+	CC__THREAD_BIT = 1 << 3,
+	CC__OWNER_SHIFT = 4,
+	CC__OWNER_MAX = 0xffff,
+	CC__TICKET_SHIFT = 20,
+};
+#define CC__OWNER_MASK ((uint64_t)CC__OWNER_MAX << CC__OWNER_SHIFT)
+#define CC__TICKET_ONE ((uint64_t)1 << CC__TICKET_SHIFT)
+#define CC__TICKET_MASK (~(CC__TICKET_ONE - 1))
+
+static inline enum cc__state cc__word_state(uint64_t word)
+{
+	return (enum cc__state)(word & 7);
+}
+
+/* The ticket in its place in the word: compared, never counted with. */
+static inline uint64_t cc__word_ticket(uint64_t word)
+{
+	return word & CC__TICKET_MASK;
+}
+
+static inline unsigned cc__word_owner(uint64_t word)
+{
+	return (unsigned)((word & CC__OWNER_MASK) >> CC__OWNER_SHIFT);
+}
+
+static inline bool cc__word_is_thread(uint64_t word)
+{
+	return (word & CC__THREAD_BIT) != 0;
+}
+
+static inline uint64_t cc__word_with(uint64_t word, enum cc__state state)
+{
+	return (word & ~(uint64_t)7) | (uint64_t)state;
+}
+
+/* The code of a word in traces and dumps: idle 0, assigned -1, parked -2,
+ * parking -3, done -4, queued -5, notified -6, owned by worker n: n. */
+static inline int cc__word_code(uint64_t word)
+{
+	static const signed char code[] = {
+	    [CC__IDLE] = 0,      [CC__ASSIGNED] = -1, [CC__PARKED] = -2,   [CC__PARKING] = -3,
+	    [CC__DONE] = -4,     [CC__QUEUED] = -5,   [CC__NOTIFIED] = -6, [CC__OWNED] = 0,
+	};
+
+	if (cc__word_state(word) == CC__OWNED)
+		return (int)cc__word_owner(word);
+	return code[cc__word_state(word)];
+}
+
+/* The only one that may write p's word now: states that nobody else leaves. */
+static inline uint64_t cc__word_mine(const struct cc__parker *p, enum cc__state expected)
+{
+	/* Relaxed: we wrote it, or got p through a queue that orders. */
+	uint64_t w = cc__load(&p->word, CC__RELAXED);
+
+	CC__ASSERT(cc__word_state(w) == expected, "word: transition from the wrong state");
+	(void)expected;
+	return w;
+}
+
+/* ---- spawn, run, end ---- */
+
+/* Lock the frame for its spawner.  It came from a pool that hands out once. */
+static inline void cc__word_assign(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__IDLE);
+
+	/* Acquire: the end of the frame's former life (its DONE, released). */
+	CC__CHECK(cc__cas(&p->word, &w, cc__word_with(w, CC__ASSIGNED), CC__ACQUIRE, CC__RELAXED),
+	          "word: two spawners hold one frame");
+}
+
+static inline void cc__word_publish(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__ASSIGNED);
+
+	/* Release: the thunk, for a reader of the word (a dump).  Workers get it
+	 * through the queue. */
+	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELEASE);
+}
+
+static inline void cc__word_claim(struct cc__parker *p, unsigned worker)
+{
+	uint64_t w = cc__word_mine(p, CC__QUEUED) & ~CC__OWNER_MASK;
+
+	/* Relaxed: the queue handed p to us alone, and ordered it. */
+	cc__store(&p->word, cc__word_with(w | (uint64_t)worker << CC__OWNER_SHIFT, CC__OWNED),
+	          CC__RELAXED);
+}
+
+static inline void cc__word_yield(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__OWNED);
+
+	/* Relaxed: the queue publishes p. */
+	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELAXED);
+}
+
+static inline void cc__word_done(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__OWNED);
+
+	/* Release: the whole run, to the acquire of cc__word_assign and of
+	 * whoever polls for the end. */
+	cc__store(&p->word, cc__word_with(w, CC__DONE), CC__RELEASE);
+}
+
+static inline void cc__word_recycle(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__DONE);
+
+	/* Release: as DONE, which it replaces. */
+	cc__store(&p->word, cc__word_with(w, CC__IDLE), CC__RELEASE);
+}
+
+/* ---- park ---- */
+
+static inline uint64_t cc__word_enter(struct cc__parker *p, uint64_t w)
+{
+	/* Seq_cst (1): "PARKING, then look" against "change, then look at the
+	 * word" of cc__unpark (2).  With less, both may look too early and the
+	 * sleeper sleeps for ever. */
+	cc__store(&p->word, cc__word_with(w, CC__PARKING), CC__SEQ_CST);
+	return cc__word_ticket(w);
+}
+
+/* A new wait: its ticket.  Before anything about it is published. */
+static inline uint64_t cc__word_park(struct cc__parker *p)
+{
+	return cc__word_enter(p, cc__word_mine(p, CC__OWNED) + CC__TICKET_ONE);
+}
+
+/* The same wait again, after a wake that decided nothing: a node that is still
+ * listed keeps its meaning. */
+static inline uint64_t cc__word_repark(struct cc__parker *p)
+{
+	return cc__word_enter(p, cc__word_mine(p, CC__OWNED));
+}
+
+/* Before the switch: there is no need to sleep after all. */
+static inline void cc__word_abort(struct cc__parker *p)
+{
+	/* Relaxed: a concurrent waker changes the state only, and its exchange
+	 * comes before ours or finds OWNED. */
+	uint64_t w = cc__load(&p->word, CC__RELAXED);
+
+	CC__ASSERT(cc__word_state(w) == CC__PARKING || cc__word_state(w) == CC__NOTIFIED,
+	           "word: abort outside PARKING");
+	/* Acquire: what the waker that made it NOTIFIED (3) had done before. */
+	cc__xchg(&p->word, cc__word_with(w, CC__OWNED), CC__ACQUIRE);
+}
+
+/* On another stack.  True: p sleeps, forget it.  False: a wake came first; p is
+ * NOTIFIED and the caller's to resume or requeue. */
+static inline bool cc__word_commit(struct cc__parker *p)
+{
+	/* Relaxed: the ticket and owner are ours until PARKED is visible. */
+	uint64_t w = cc__word_with(cc__load(&p->word, CC__RELAXED), CC__PARKING);
+
+	/* Release (4): p's saved registers and stack, before the waker that takes
+	 * PARKED (3) hands p to another worker.  Acquire on failure: what the
+	 * waker did before it took PARKING (3). */
+	if (cc__cas(&p->word, &w, cc__word_with(w, CC__PARKED), CC__RELEASE, CC__ACQUIRE))
+		return true;
+	CC__ASSERT(cc__word_state(w) == CC__NOTIFIED, "word: commit outside PARKING");
+	return false;
+}
+
+static inline void cc__word_resume(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__NOTIFIED);
+
+	/* Relaxed: out of NOTIFIED only this worker may move. */
+	cc__store(&p->word, cc__word_with(w, CC__OWNED), CC__RELAXED);
+}
+
+static inline void cc__word_requeue(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__NOTIFIED);
+
+	/* Relaxed: as above, and the queue publishes p. */
+	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELAXED);
+}
+
+/* A sleeping thread takes itself back, at its deadline.  False: a waker has
+ * claimed it and will release it. */
+static inline bool cc__word_unpark(struct cc__parker *p, uint64_t ticket)
+{
+	/* Relaxed: the exchange decides. */
+	uint64_t w = cc__load(&p->word, CC__RELAXED);
+
+	return cc__word_state(w) == CC__PARKED && cc__word_ticket(w) == ticket &&
+	       /* Relaxed: nobody else did anything for this wait. */
+	       cc__cas(&p->word, &w, cc__word_with(w, CC__OWNED), CC__RELAXED, CC__RELAXED);
+}
+
+/* ---- wake ---- */
+
+/* True to the one caller that must make p runnable. */
+static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
+{
+	/* Relaxed: whoever knows the ticket knows it through a lock or cc__unpark,
+	 * so PARKING happened before. */
+	uint64_t w = cc__load(&p->word, CC__RELAXED);
+
+	while (cc__word_ticket(w) == ticket) {
+		enum cc__state next;
+
+		if (cc__word_state(w) == CC__PARKED)
+			next = CC__QUEUED;
+		else if (cc__word_state(w) == CC__PARKING)
+			next = CC__NOTIFIED;
+		else
+			break;
+		/* Acq_rel (3): acquires the sleeper's stack (4), releases what we
+		 * did for it to the commit that fails or the worker that runs it. */
+		if (cc__cas_weak(&p->word, &w, cc__word_with(w, next), CC__ACQ_REL, CC__RELAXED))
+			return next == CC__QUEUED;
+	}
+	return false;	/* that wait is over, or somebody else woke it */
+}
+
+/* A claimed thread may run: the last touch but for the futex wake. */
+static inline void cc__word_release(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__QUEUED);
+
+	/* Release: everything before the wake, to the acquire with which the
+	 * thread sees OWNED (cc__thread_sleep). */
+	cc__store(&p->word, cc__word_with(w, CC__OWNED), CC__RELEASE);
+}
+
+#endif
