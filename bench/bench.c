@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern const struct bench_case bench_cases[];	/* ccc_bench.c; ends with NULL */
 
@@ -95,10 +97,29 @@ long bench_mappings(void)
 	return lines;
 }
 
+/* Each in a process of its own, so that none inherits another's memory. */
+static int run_all(void)
+{
+	int failed = 0;
+
+	for (const struct bench_case *c = bench_cases; c->name != NULL; c++) {
+		pid_t child = fork();
+		int status = 1;
+
+		if (child == 0) {
+			c->run(c->name);
+			exit(0);
+		}
+		if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
+			failed++;
+	}
+	return failed > 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fprintf(stderr, "usage: ccc-bench CASE [workers=N] [n=COUNT] [key=value ...]\n");
+		fprintf(stderr, "usage: ccc-bench CASE|all [workers=N] [n=COUNT] [key=value ...]\n");
 		for (const struct bench_case *c = bench_cases; c->name != NULL; c++)
 			fprintf(stderr, "  %s\n", c->name);
 		return 2;
@@ -106,6 +127,8 @@ int main(int argc, char **argv)
 	arg_count = argc;
 	args = argv;
 	threads = bench_arg("workers", 1);
+	if (strcmp(argv[1], "all") == 0)
+		return run_all();
 	for (const struct bench_case *c = bench_cases; c->name != NULL; c++)
 		if (strcmp(c->name, argv[1]) == 0) {
 			c->run(argv[1]);

@@ -1,0 +1,182 @@
+/* tour.c - what libccc does today, in the order a newcomer would ask.
+ *
+ * Run it with `make run`.  It ends with a small table of figures, measured here
+ * and now; bench/ has the careful ones. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ccc/ccc.h>
+
+static void must(int err, const char *what)
+{
+	if (err == 0)
+		return;
+	fprintf(stderr, "tour: %s: %s\n", what, strerror(err));
+	exit(1);
+}
+
+/* ---- 1. a task, and its result ---- */
+
+static int add(void *arg)
+{
+	const int *pair = arg;
+
+	return pair[0] + pair[1];
+}
+
+static void spawn_and_join(void)
+{
+	int pair[2] = {40, 2}, sum;
+	CCTask task;
+
+	must(cc_task_spawn(NULL, &task, NULL, add, pair), "spawn");
+	must(cc_task_join(task, CC_FOREVER, &sum), "join");
+	printf("1. a task ran and returned %d\n", sum);
+	printf("   joining it once more: %s\n",
+	       strerror(cc_task_join(task, CC_FOREVER, &sum)));
+}
+
+/* ---- 2. fibers take turns ---- */
+
+static int count_to_three(void *arg)
+{
+	(void)arg;
+	for (int i = 1; i <= 3; i++) {
+		char name[16];
+
+		cc_fiber_name(name);
+		printf(" %s%d", name, i);
+		cc_yield();
+	}
+	return 0;
+}
+
+static int take_turns(void *arg)
+{
+	CCTask a, b;
+
+	(void)arg;
+	must(cc_task_spawn(NULL, &a, &(CCTaskOptions){.name = "a"}, count_to_three, NULL), "spawn");
+	must(cc_task_spawn(NULL, &b, &(CCTaskOptions){.name = "b"}, count_to_three, NULL), "spawn");
+	must(cc_task_join(a, CC_FOREVER, NULL), "join");
+	must(cc_task_join(b, CC_FOREVER, NULL), "join");
+	return 0;
+}
+
+/* Runs main(arg) as a fiber and waits for it. */
+static int run(cc_task_main *main, void *arg)
+{
+	CCTask task;
+	int result;
+
+	must(cc_task_spawn(NULL, &task, NULL, main, arg), "spawn");
+	must(cc_task_join(task, CC_FOREVER, &result), "join");
+	return result;
+}
+
+/* ---- 3. time ---- */
+
+static int nap(void *arg)
+{
+	return cc_sleep_until(cc_now() + *(cc_time *)arg);
+}
+
+static void deadlines(void)
+{
+	cc_time long_nap = 20 * CC_MSEC, begin = cc_now();
+	CCTask task;
+
+	must(cc_task_spawn(NULL, &task, NULL, nap, &long_nap), "spawn");
+	printf("3. joining a sleeper for 1 ms: %s\n",
+	       strerror(cc_task_join(task, cc_now() + CC_MSEC, NULL)));
+	must(cc_task_join(task, CC_FOREVER, NULL), "join");
+	printf("   joining it for good: after %.1f ms\n", (double)(cc_now() - begin) / 1e6);
+}
+
+/* ---- 4. who is there ---- */
+
+static int print_fiber(const CCFiberInfo *f, void *arg)
+{
+	static const char *const state[] = {"new", "queued", "running", "parked", "done"};
+
+	(void)arg;
+	printf("   fiber %llu '%s' is %s\n", (unsigned long long)f->id, f->name, state[f->state]);
+	return 0;
+}
+
+static int look_around(void *arg)
+{
+	cc_time forty = 40 * CC_MSEC;
+	CCTask task;
+
+	(void)arg;
+	must(cc_task_spawn(NULL, &task, &(CCTaskOptions){.name = "sleeper"}, nap, &forty), "spawn");
+	cc_yield();
+	printf("4. all fibers there are:\n");
+	cc_fiber_each(print_fiber, NULL);
+	must(cc_task_join(task, CC_FOREVER, NULL), "join");
+	return 0;
+}
+
+/* ---- 5. figures ---- */
+
+enum { YIELDS = 1000000, SPAWNS = 200000 };
+
+static int yield_often(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < YIELDS / 2; i++)
+		cc_yield();
+	return 0;
+}
+
+static int yield_pair(void *arg)
+{
+	CCTask a, b;
+
+	must(cc_task_spawn(NULL, &a, NULL, yield_often, arg), "spawn");
+	must(cc_task_spawn(NULL, &b, NULL, yield_often, arg), "spawn");
+	must(cc_task_join(a, CC_FOREVER, NULL), "join");
+	must(cc_task_join(b, CC_FOREVER, NULL), "join");
+	return 0;
+}
+
+static int nothing(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int spawn_often(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < SPAWNS; i++)
+		run(nothing, NULL);
+	return 0;
+}
+
+static double nanoseconds_each(cc_task_main *main, int count)
+{
+	cc_time begin = cc_now();
+
+	run(main, NULL);
+	return (double)(cc_now() - begin) / count;
+}
+
+int main(void)
+{
+	spawn_and_join();
+	printf("2. two fibers take turns:");
+	fflush(stdout);
+	run(take_turns, NULL);
+	putchar('\n');
+	deadlines();
+	run(look_around, NULL);
+	puts("5. figures of this machine, this minute");
+	printf("   %-28s %8.1f ns\n", "yield between two fibers", nanoseconds_each(yield_pair, YIELDS));
+	printf("   %-28s %8.1f ns\n", "spawn a task and join it", nanoseconds_each(spawn_often, SPAWNS));
+	must(cc_shutdown(), "shutdown");
+	return 0;
+}
