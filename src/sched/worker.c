@@ -2,9 +2,8 @@
 #include "sched/worker.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/trace.h"
 #include "wait/thread.h"
 
 /* ---- who calls ---- */
@@ -26,6 +25,13 @@ static void push(struct cc__queue *q, struct cc__fiber *f)
 	else
 		q->tail->next = f;
 	q->tail = f;
+}
+
+/* f has just become QUEUED. */
+static void make_ready(struct cc__worker *w, struct cc__fiber *f)
+{
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1, w->id);
+	push(&w->ready, f);
 }
 
 static struct cc__fiber *pop(struct cc__queue *q)
@@ -57,6 +63,7 @@ static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
 	/* Relaxed: the exchange decides. */
 	struct cc__fiber *head = cc__load(&w->inbox, CC__RELAXED);
 
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2, w->id);
 	do
 		f->next = head;
 	/* Seq_cst (1); as a release it hands f over to inbox_take. */
@@ -102,7 +109,7 @@ void cc__schedule(struct cc__parker *p)
 	struct cc__worker *w = cc__worker_here();
 
 	if (w != NULL && w->sched == f->home)
-		push(&w->ready, f);
+		make_ready(w, f);
 	else
 		inbox_push(f->home->worker, f);
 }
@@ -142,7 +149,7 @@ static struct cc__stack *stack_take(struct cc__worker *w)
 	return s;
 }
 
-static void stack_give(struct cc__worker *w, struct cc__stack *s)
+static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc__stack *s)
 {
 	s->fiber = NULL;
 	if (w->reserve == NULL)
@@ -237,22 +244,31 @@ static uintptr_t after(enum after kind, void *object)
 	return (uintptr_t)object | (uintptr_t)kind;
 }
 
+static __attribute__((noinline)) void settle_park(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (cc__word_commit(&f->parker))
+		return;
+	cc__word_requeue(&f->parker);
+	make_ready(w, f);
+}
+
+static inline void settle_yield(struct cc__worker *w, struct cc__fiber *f)
+{
+	cc__word_yield(&f->parker);
+	make_ready(w, f);
+}
+
 /* On the stack that a switch arrived on (D2). */
-static void settle(struct cc__worker *w, uintptr_t left)
+static inline void settle(struct cc__worker *w, uintptr_t left)
 {
 	void *object = (void *)(left & ~(uintptr_t)AFTER_MASK);
-	struct cc__fiber *f = object;
 
 	switch ((enum after)(left & AFTER_MASK)) {
 	case AFTER_YIELD:
-		cc__word_yield(&f->parker);
-		push(&w->ready, f);
+		settle_yield(w, object);
 		break;
 	case AFTER_PARK:
-		if (!cc__word_commit(&f->parker)) {
-			cc__word_requeue(&f->parker);
-			push(&w->ready, f);
-		}
+		settle_park(w, object);
 		break;
 	case AFTER_END:
 		stack_give(w, object);
@@ -286,6 +302,7 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 
 	if (s == NULL) {
 		cc__word_yield(&f->parker);
+		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3, w->id);
 		starve(w, f);
 		return false;
 	}
@@ -407,12 +424,14 @@ static void sleep_until_work(struct cc__worker *w)
 		deadline = w->timers.first->deadline;
 	if (w->starved.head != NULL && cc__now() + STARVED_RETRY < deadline)
 		deadline = cc__now() + STARVED_RETRY;
+	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
 	if (inbox_empty_for_sleep(w))
 		while (cc__load(&w->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
 			if (cc__futex_wait(&w->asleep, 1, deadline) == ETIMEDOUT)
 				break;
 	/* Relaxed: a pusher that still sees 1 wakes nobody, which is harmless. */
 	cc__store(&w->asleep, 0, CC__RELAXED);
+	CC__EVENT(CC__EV_AWAKE, w, w->id, 0);
 	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
 		push(&w->ready, f);
 }

@@ -19,6 +19,12 @@ void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
 	w->prev->next = q->head->prev = w;
 }
 
+void cc__waitq_prepend(struct cc__waitq *q, struct cc__waiter *w)
+{
+	cc__waitq_append(q, w);
+	q->head = w;
+}
+
 void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
 {
 	CC__ASSERT(w->next != NULL, "W1: waiter taken off twice");
@@ -35,17 +41,30 @@ void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
 
 /* ---- wake: decide under the lock, claim after it ---- */
 
+/* Under q->lock: the first waiter that can be had, off the list. */
+static struct cc__waiter *take_first(struct cc__waitq *q)
+{
+	struct cc__waiter *w;
+
+	while ((w = q->head) != NULL) {
+		cc__waitq_remove(q, w);
+		if (w->group == NULL || cc__group_claim(w->group, w->index))
+			return w;
+	}
+	return NULL;
+}
+
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
 {
-	struct cc__waiter *w = q->head;
+	struct cc__waiter *w = take_first(q);
 
 	if (w == NULL)
 		return false;
-	cc__waitq_remove(q, w);
 	b->wake[b->count].who = w->who;
 	b->wake[b->count].ticket = w->ticket;
 	b->count++;
 	w->result = result;
+	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, reason);
 	/* Release: the result and what was moved, to the acquire in decided().
 	 * The last touch of w: its owner may already be leaving (W2). */
 	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
@@ -100,6 +119,13 @@ bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result)
 	return taken;
 }
 
+void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
+{
+	/* Relaxed: our own waiter, decided and read before. */
+	if (cc__load(&w->reason, CC__RELAXED) == CC__REASON_SIGNAL)
+		cc__wake_one(q, CC__REASON_SIGNAL, 0);
+}
+
 /* ---- sleep ---- */
 
 static bool decided(const struct cc__waiter *w)
@@ -119,16 +145,57 @@ static void park(struct cc__parker *self, uint64_t ticket, cc_time deadline)
 		cc__switch_away(self, ticket, deadline);
 }
 
+static bool cancelled(const struct cc__waiter *w)
+{
+	/* Seq_cst: after PARKING (word.h, 1).  Pairs with whoever sets the flag,
+	 * then wakes through the fence in cc__unpark (2). */
+	return w->cancel != NULL && cc__load(w->cancel, CC__SEQ_CST) != 0;
+}
+
+/* Why a wait that nobody decided is over; 0: it is not. */
+static int ended(const struct cc__waiter *w, cc_time deadline)
+{
+	if (cancelled(w))
+		return ECANCELED;
+	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
+}
+
+/* Listed and PARKING before, OWNED after.  PARKING first, then the look at the
+ * flag: the other order sleeps through a cancel. */
+static void park_listed(const struct cc__waiter *w, cc_time deadline)
+{
+	if (cancelled(w))
+		cc__word_abort(w->who);
+	else
+		park(w->who, w->ticket, deadline);
+}
+
+static bool publish(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w)
+{
+	CC__EVENT(CC__EV_LIST, w->who, w->ticket, (uintptr_t)object);
+	return ops->publish(object, w);
+}
+
+static bool unpublish(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w)
+{
+	if (!ops->unpublish(object, w))
+		return false;
+	CC__EVENT(CC__EV_WITHDRAW, w->who, w->ticket, (uintptr_t)object);
+	return true;
+}
+
 /* w is listed, its owner PARKING.  Sleep until the wait is decided. */
 static int sleep_listed(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                         cc_time deadline)
 {
 	for (;;) {
-		park(w->who, w->ticket, deadline);
+		int cause;
+
+		park_listed(w, deadline);
 		if (decided(w))
 			return w->result;
-		if (deadline != CC_FOREVER && cc__now() >= deadline)
-			return ops->unpublish(object, w) ? ETIMEDOUT : w->result;
+		if ((cause = ended(w, deadline)) != 0)
+			return unpublish(object, ops, w) ? cause : w->result;
 		/* Nobody decided: sleep on.  PARKING first, then through the
 		 * object's lock again, so that a waker either sees PARKING or
 		 * has taken w already (W4). */
@@ -153,7 +220,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return ENOMEM;
 	w->who = self;
 	w->ticket = cc__word_park(self);
-	if (!ops->publish(object, w)) {
+	if (!publish(object, ops, w)) {
 		cc__word_abort(self);
 		return w->result;
 	}
@@ -200,9 +267,98 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 	}
 	w->who = self;
 	w->ticket = cc__word_park(self);
+	CC__EVENT(CC__EV_LIST, self, w->ticket, (uintptr_t)q);
 	cc__waitq_append(q, w);
 	cc__unlock(&q->lock);
 	return sleep_listed(q, &queue_ops, w, deadline);
+}
+
+/* ---- the first of several ---- */
+
+bool cc__group_claim(struct cc__group *g, uint32_t winner)
+{
+	uint32_t undecided = 0;
+
+	/* Acq_rel: to and from the acquire in winner_of; the loser of the race
+	 * only needs to know that it lost. */
+	return cc__cas(&g->winner, &undecided, winner, CC__ACQ_REL, CC__RELAXED);
+}
+
+static uint32_t winner_of(const struct cc__group *g)
+{
+	/* Acquire: pairs with cc__group_claim. */
+	return cc__load(&g->winner, CC__ACQUIRE);
+}
+
+int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
+{
+	struct cc__parker *self = cc__self();
+	uint64_t ticket;
+
+	if (self == NULL)
+		return ENOMEM;
+	cc__init(&g->winner, 0);
+	ticket = cc__word_park(self);
+	for (uint32_t i = 0; i < count; i++) {
+		cases[i].w.who = self;
+		cases[i].w.ticket = ticket;
+		cases[i].w.group = g;
+		cases[i].w.index = i + 1;
+		CC__EVENT(CC__EV_LIST, self, ticket, (uintptr_t)cases[i].object);
+	}
+	return 0;
+}
+
+/* The group is decided.  Every case passes its object's lock once more: a waker
+ * is through with the winner then, and no loser is listed any longer. */
+static int group_end(struct cc__group *g, struct cc__case *cases, uint32_t count, int otherwise,
+                     uint32_t *winner)
+{
+	const uint32_t won = winner_of(g);
+
+	for (uint32_t i = 0; i < count; i++)
+		unpublish(cases[i].object, cases[i].ops, &cases[i].w);
+	if (won == CC__GROUP_NONE) {
+		*winner = count;
+		return otherwise;
+	}
+	*winner = won - 1;
+	return cases[won - 1].w.result;
+}
+
+/* Back to sleep under the same ticket, through every lock (W4).  False: somebody
+ * has decided meanwhile. */
+static bool group_repark(struct cc__case *cases, uint32_t count)
+{
+	cc__word_repark(cases[0].w.who);
+	for (uint32_t i = 0; i < count; i++)
+		if (!cases[i].ops->publish(cases[i].object, &cases[i].w)) {
+			cc__word_abort(cases[0].w.who);
+			return false;
+		}
+	return true;
+}
+
+int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
+                    cc_time deadline, uint32_t *winner)
+{
+	struct cc__waiter *first = &cases[0].w;
+	int cause = 0;
+
+	do
+		park_listed(first, deadline);
+	while (winner_of(g) == 0 && (cause = ended(first, deadline)) == 0 &&
+	       group_repark(cases, count));
+	cc__group_claim(g, CC__GROUP_NONE);
+	return group_end(g, cases, count, cause, winner);
+}
+
+int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t count,
+                      uint32_t *winner)
+{
+	cc__word_abort(cases[0].w.who);
+	cc__group_claim(g, CC__GROUP_NONE);
+	return group_end(g, cases, count, EAGAIN, winner);
 }
 
 /* ---- park_if and unpark ---- */
@@ -215,6 +371,7 @@ void cc__park_if(const cc__a32 *flag, uint32_t expected)
 	if (self == NULL)
 		return;		/* a return for no reason is allowed */
 	ticket = cc__word_park(self);
+	CC__EVENT(CC__EV_FLAG, self, ticket, (uintptr_t)flag);
 	/* Seq_cst: after PARKING (1).  Pairs with the caller's change of the flag
 	 * before the fence in cc__unpark (2). */
 	if (cc__load(flag, CC__SEQ_CST) != expected)

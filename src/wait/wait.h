@@ -15,7 +15,10 @@
 #define CC__WAIT_WAIT_H
 
 #include "base/lock.h"
+#include "base/trace.h"
 #include "wait/word.h"
+
+struct cc__group;
 
 /* Why a waiter was taken off its list. */
 enum cc__reason {
@@ -31,6 +34,9 @@ struct cc__waiter {
 	struct cc__parker *who;		/* constant while listed */
 	uint64_t ticket;		/* constant while listed; names one wait */
 	void *io;			/* the waitable's: what is to be moved */
+	const cc__a32 *cancel;		/* constant; not 0 ends the wait; NULL: nothing does */
+	struct cc__group *group;	/* constant; of a wait for several, or NULL */
+	uint32_t index;			/* constant; 1-based place in the group */
 	int result;			/* the waker's until reason is set, then ours */
 	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
 };
@@ -47,8 +53,10 @@ static inline void cc__waitq_init(struct cc__waitq *q)
 	*q = (struct cc__waitq){0};
 }
 
-/* The list itself, under q->lock. */
+/* The list itself, under q->lock.  A waiter whose signal came too late goes back
+ * to the front, so that it is not overtaken for ever. */
 void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w);
+void cc__waitq_prepend(struct cc__waitq *q, struct cc__waiter *w);
 void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w);
 
 /* Wakes to be flushed after unlock (W2). */
@@ -66,8 +74,9 @@ static inline bool cc__batch_full(const struct cc__batch *b)
 	return b->count == CC__BATCH_MAX;
 }
 
-/* Under q->lock: take the first waiter, tell it (reason, result), note it in
- * the batch.  False: nobody waits. */
+/* Under q->lock: take the first waiter that is still to be had, tell it (reason,
+ * result), note it in the batch.  Waiters of groups that are decided are
+ * dropped on the way.  False: nobody waits. */
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result);
 
 /* Claim and make runnable everybody noted.  No lock may be held. */
@@ -86,8 +95,9 @@ struct cc__waitable_ops {
 	bool (*unpublish)(void *object, struct cc__waiter *w);
 };
 
-/* Wait for `object`, at most until `deadline`.  Returns w->result, or
- * ETIMEDOUT, EAGAIN (CC_NOW).  May park. */
+/* Wait for `object`, at most until `deadline`.  Returns w->result, or ETIMEDOUT,
+ * ECANCELED, EAGAIN (CC_NOW).  What was decided first is what is returned: a
+ * waiter that a waker took keeps its result, however late.  May park. */
 int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                    cc_time deadline);
 
@@ -98,8 +108,48 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 /* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
 void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);
 
+/* w leaves without having used the signal it got: the next one gets it. */
+void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w);
+
 void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result);
 bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result);
+
+/* ---- waiting for the first of several ---- */
+
+/* Undecided 0; else the index of the case that won, or CC__GROUP_NONE.  One
+ * exchange decides, whoever makes it: a waker under its object's lock, the
+ * sleeper at its deadline or cancellation. */
+struct cc__group {
+	cc__a32 winner;
+};
+
+#define CC__GROUP_NONE UINT32_MAX
+
+struct cc__case {
+	struct cc__waiter w;
+	void *object;
+	const struct cc__waitable_ops *ops;
+};
+
+/* True to the one who decides the group. */
+bool cc__group_claim(struct cc__group *g, uint32_t winner);
+
+/* PARKING, under one ticket for all the cases.  The caller then publishes each,
+ * and either sleeps or gives up.  0 or ENOMEM. */
+int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count);
+
+/* All are published.  Sleep until one is decided, and withdraw the others.
+ * Returns the winner's result with its 0-based index in *winner; ETIMEDOUT or
+ * ECANCELED with *winner == count.  `cancel` is the first case's. */
+int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
+                    cc_time deadline, uint32_t *winner);
+
+/* Instead of sleeping: withdraw all, go on running.  What it returns is what
+ * cc__group_sleep would, if somebody has decided meanwhile; else EAGAIN. */
+int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t count,
+                      uint32_t *winner);
+
+/* ---- a flag instead of an object ---- */
 
 /* Sleep unless *flag != expected, until somebody changes it and then calls
  * cc__unpark.  May return for no reason. */

@@ -33,6 +33,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/trace.h"
 
 enum cc__state {
 	CC__IDLE,
@@ -102,6 +103,35 @@ static inline int cc__word_code(uint64_t word)
 	return code[cc__word_state(word)];
 }
 
+/* The table above, for whoever watches (cc__watch). */
+static inline bool cc__word_legal(uint64_t from, uint64_t to)
+{
+	static const unsigned char next[] = {
+	    [CC__IDLE] = 1 << CC__ASSIGNED,
+	    [CC__ASSIGNED] = 1 << CC__QUEUED,
+	    [CC__QUEUED] = 1 << CC__OWNED,
+	    [CC__OWNED] = 1 << CC__QUEUED | 1 << CC__PARKING | 1 << CC__DONE,
+	    [CC__PARKING] = 1 << CC__OWNED | 1 << CC__PARKED | 1 << CC__NOTIFIED,
+	    [CC__NOTIFIED] = 1 << CC__OWNED | 1 << CC__QUEUED,
+	    [CC__PARKED] = 1 << CC__QUEUED | 1 << CC__OWNED,
+	    [CC__DONE] = 1 << CC__IDLE,
+	};
+	const bool new_wait =
+	    cc__word_state(from) == CC__OWNED && cc__word_state(to) == CC__PARKING;
+
+	return (next[cc__word_state(from)] >> cc__word_state(to) & 1) != 0 &&
+	       cc__word_is_thread(from) == cc__word_is_thread(to) &&
+	       (cc__word_ticket(to) == cc__word_ticket(from) ||
+	        (new_wait && cc__word_ticket(to) == cc__word_ticket(from + CC__TICKET_ONE)));
+}
+
+/* Writes p's word where the caller is the only one who may: `from` is a state
+ * that nobody else leaves.  The order is the row's, with its partner. */
+#define CC__WORD_SET(p, from, to, order) \
+	(cc__watched() ? cc__word_set_watched(p, from, to, order) \
+	               : cc__store(&(p)->word, to, order))
+void cc__word_set_watched(struct cc__parker *p, uint64_t from, uint64_t to, int order);
+
 /* The only one that may write p's word now: states that nobody else leaves. */
 static inline uint64_t cc__word_mine(const struct cc__parker *p, enum cc__state expected)
 {
@@ -119,10 +149,12 @@ static inline uint64_t cc__word_mine(const struct cc__parker *p, enum cc__state 
 static inline void cc__word_assign(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__IDLE);
+	const uint64_t number = cc__watch_begin();
 
 	/* Acquire: the end of the frame's former life (its DONE, released). */
 	CC__CHECK(cc__cas(&p->word, &w, cc__word_with(w, CC__ASSIGNED), CC__ACQUIRE, CC__RELAXED),
 	          "word: two spawners hold one frame");
+	cc__watch_move(number, p, w, cc__word_with(w, CC__ASSIGNED));
 }
 
 static inline void cc__word_publish(struct cc__parker *p)
@@ -131,16 +163,17 @@ static inline void cc__word_publish(struct cc__parker *p)
 
 	/* Release: the thunk, for a reader of the word (a dump).  Workers get it
 	 * through the queue. */
-	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELEASE);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELEASE);
 }
 
 static inline void cc__word_claim(struct cc__parker *p, unsigned worker)
 {
-	uint64_t w = cc__word_mine(p, CC__QUEUED) & ~CC__OWNER_MASK;
+	uint64_t w = cc__word_mine(p, CC__QUEUED);
+	uint64_t owned = cc__word_with((w & ~CC__OWNER_MASK) | (uint64_t)worker << CC__OWNER_SHIFT,
+	                               CC__OWNED);
 
 	/* Relaxed: the queue handed p to us alone, and ordered it. */
-	cc__store(&p->word, cc__word_with(w | (uint64_t)worker << CC__OWNER_SHIFT, CC__OWNED),
-	          CC__RELAXED);
+	CC__WORD_SET(p, w, owned, CC__RELAXED);
 }
 
 static inline void cc__word_yield(struct cc__parker *p)
@@ -148,7 +181,7 @@ static inline void cc__word_yield(struct cc__parker *p)
 	uint64_t w = cc__word_mine(p, CC__OWNED);
 
 	/* Relaxed: the queue publishes p. */
-	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELAXED);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
 static inline void cc__word_done(struct cc__parker *p)
@@ -157,7 +190,7 @@ static inline void cc__word_done(struct cc__parker *p)
 
 	/* Release: the whole run, to the acquire of cc__word_assign and of
 	 * whoever polls for the end. */
-	cc__store(&p->word, cc__word_with(w, CC__DONE), CC__RELEASE);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__DONE), CC__RELEASE);
 }
 
 static inline void cc__word_recycle(struct cc__parker *p)
@@ -165,31 +198,37 @@ static inline void cc__word_recycle(struct cc__parker *p)
 	uint64_t w = cc__word_mine(p, CC__DONE);
 
 	/* Release: as DONE, which it replaces. */
-	cc__store(&p->word, cc__word_with(w, CC__IDLE), CC__RELEASE);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__IDLE), CC__RELEASE);
 }
 
 /* ---- park ---- */
 
-static inline uint64_t cc__word_enter(struct cc__parker *p, uint64_t w)
+static inline uint64_t cc__word_enter(struct cc__parker *p, uint64_t from, uint64_t ticket)
 {
+	uint64_t w = cc__word_with((from & ~CC__TICKET_MASK) | ticket, CC__PARKING);
+
 	/* Seq_cst (1): "PARKING, then look" against "change, then look at the
 	 * word" of cc__unpark (2).  With less, both may look too early and the
 	 * sleeper sleeps for ever. */
-	cc__store(&p->word, cc__word_with(w, CC__PARKING), CC__SEQ_CST);
-	return cc__word_ticket(w);
+	CC__WORD_SET(p, from, w, CC__SEQ_CST);
+	return ticket;
 }
 
 /* A new wait: its ticket.  Before anything about it is published. */
 static inline uint64_t cc__word_park(struct cc__parker *p)
 {
-	return cc__word_enter(p, cc__word_mine(p, CC__OWNED) + CC__TICKET_ONE);
+	uint64_t w = cc__word_mine(p, CC__OWNED);
+
+	return cc__word_enter(p, w, cc__word_ticket(w + CC__TICKET_ONE));
 }
 
 /* The same wait again, after a wake that decided nothing: a node that is still
  * listed keeps its meaning. */
 static inline uint64_t cc__word_repark(struct cc__parker *p)
 {
-	return cc__word_enter(p, cc__word_mine(p, CC__OWNED));
+	uint64_t w = cc__word_mine(p, CC__OWNED);
+
+	return cc__word_enter(p, w, cc__word_ticket(w));
 }
 
 /* Before the switch: there is no need to sleep after all. */
@@ -197,12 +236,16 @@ static inline void cc__word_abort(struct cc__parker *p)
 {
 	/* Relaxed: a concurrent waker changes the state only, and its exchange
 	 * comes before ours or finds OWNED. */
-	uint64_t w = cc__load(&p->word, CC__RELAXED);
+	uint64_t owned = cc__word_with(cc__load(&p->word, CC__RELAXED), CC__OWNED), w;
+	/* Not V1: a waker's move to NOTIFIED may slip in between; the checker
+	 * knows this one row. */
+	const uint64_t number = cc__watch_begin();
 
+	/* Acquire: what the waker that made it NOTIFIED (3) had done before. */
+	w = cc__xchg(&p->word, owned, CC__ACQUIRE);
 	CC__ASSERT(cc__word_state(w) == CC__PARKING || cc__word_state(w) == CC__NOTIFIED,
 	           "word: abort outside PARKING");
-	/* Acquire: what the waker that made it NOTIFIED (3) had done before. */
-	cc__xchg(&p->word, cc__word_with(w, CC__OWNED), CC__ACQUIRE);
+	cc__watch_move(number, p, w, owned);
 }
 
 /* On another stack.  True: p sleeps, forget it.  False: a wake came first; p is
@@ -211,12 +254,15 @@ static inline bool cc__word_commit(struct cc__parker *p)
 {
 	/* Relaxed: the ticket and owner are ours until PARKED is visible. */
 	uint64_t w = cc__word_with(cc__load(&p->word, CC__RELAXED), CC__PARKING);
+	const uint64_t number = cc__watch_begin();
 
 	/* Release (4): p's saved registers and stack, before the waker that takes
 	 * PARKED (3) hands p to another worker.  Acquire on failure: what the
 	 * waker did before it took PARKING (3). */
-	if (cc__cas(&p->word, &w, cc__word_with(w, CC__PARKED), CC__RELEASE, CC__ACQUIRE))
+	if (cc__cas(&p->word, &w, cc__word_with(w, CC__PARKED), CC__RELEASE, CC__ACQUIRE)) {
+		cc__watch_move(number, p, w, cc__word_with(w, CC__PARKED));
 		return true;
+	}
 	CC__ASSERT(cc__word_state(w) == CC__NOTIFIED, "word: commit outside PARKING");
 	return false;
 }
@@ -226,7 +272,7 @@ static inline void cc__word_resume(struct cc__parker *p)
 	uint64_t w = cc__word_mine(p, CC__NOTIFIED);
 
 	/* Relaxed: out of NOTIFIED only this worker may move. */
-	cc__store(&p->word, cc__word_with(w, CC__OWNED), CC__RELAXED);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__OWNED), CC__RELAXED);
 }
 
 static inline void cc__word_requeue(struct cc__parker *p)
@@ -234,7 +280,7 @@ static inline void cc__word_requeue(struct cc__parker *p)
 	uint64_t w = cc__word_mine(p, CC__NOTIFIED);
 
 	/* Relaxed: as above, and the queue publishes p. */
-	cc__store(&p->word, cc__word_with(w, CC__QUEUED), CC__RELAXED);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
 /* A sleeping thread takes itself back, at its deadline.  False: a waker has
@@ -243,10 +289,14 @@ static inline bool cc__word_unpark(struct cc__parker *p, uint64_t ticket)
 {
 	/* Relaxed: the exchange decides. */
 	uint64_t w = cc__load(&p->word, CC__RELAXED);
+	const uint64_t number = cc__watch_begin();
 
-	return cc__word_state(w) == CC__PARKED && cc__word_ticket(w) == ticket &&
-	       /* Relaxed: nobody else did anything for this wait. */
-	       cc__cas(&p->word, &w, cc__word_with(w, CC__OWNED), CC__RELAXED, CC__RELAXED);
+	if (cc__word_state(w) != CC__PARKED || cc__word_ticket(w) != ticket ||
+	    /* Relaxed: nobody else did anything for this wait. */
+	    !cc__cas(&p->word, &w, cc__word_with(w, CC__OWNED), CC__RELAXED, CC__RELAXED))
+		return false;
+	cc__watch_move(number, p, w, cc__word_with(w, CC__OWNED));
+	return true;
 }
 
 /* ---- wake ---- */
@@ -259,6 +309,7 @@ static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
 	uint64_t w = cc__load(&p->word, CC__RELAXED);
 
 	while (cc__word_ticket(w) == ticket) {
+		const uint64_t number = cc__watch_begin();
 		enum cc__state next;
 
 		if (cc__word_state(w) == CC__PARKED)
@@ -269,8 +320,10 @@ static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
 			break;
 		/* Acq_rel (3): acquires the sleeper's stack (4), releases what we
 		 * did for it to the commit that fails or the worker that runs it. */
-		if (cc__cas_weak(&p->word, &w, cc__word_with(w, next), CC__ACQ_REL, CC__RELAXED))
+		if (cc__cas_weak(&p->word, &w, cc__word_with(w, next), CC__ACQ_REL, CC__RELAXED)) {
+			cc__watch_move(number, p, w, cc__word_with(w, next));
 			return next == CC__QUEUED;
+		}
 	}
 	return false;	/* that wait is over, or somebody else woke it */
 }
@@ -282,7 +335,7 @@ static inline void cc__word_release(struct cc__parker *p)
 
 	/* Release: everything before the wake, to the acquire with which the
 	 * thread sees OWNED (cc__thread_sleep). */
-	cc__store(&p->word, cc__word_with(w, CC__OWNED), CC__RELEASE);
+	CC__WORD_SET(p, w, cc__word_with(w, CC__OWNED), CC__RELEASE);
 }
 
 #endif

@@ -1,0 +1,84 @@
+/* trace.h - the event log: every move of every word, every enqueue, run, sleep
+ * and decision, for tools/trace-check and for a dump when an invariant breaks.
+ *
+ * V1  An event's number is drawn after its actor has seen the state that it
+ *     starts from and before the change is made.  So the events of one word,
+ *     sorted by number, are the exact history of that word.
+ * V2  Rings belong to threads and wrap: what a dump holds is the end of the
+ *     story.  They are never freed.
+ *
+ * Off, an event costs one relaxed load and a branch. */
+#ifndef CC__BASE_TRACE_H
+#define CC__BASE_TRACE_H
+
+#include "base/atomic.h"
+
+enum cc__event {
+	CC__EV_MOVE,		/* who's word: a -> b */
+	CC__EV_ENQUEUE,		/* who was put into a run queue; a: 1 ready, 2 inbox,
+				 * 3 starved; b: worker */
+	CC__EV_SLEEP,		/* worker a sleeps */
+	CC__EV_AWAKE,		/* worker a no longer does */
+	CC__EV_LIST,		/* who is listed with ticket a on object b */
+	CC__EV_DECIDE,		/* ticket a of who was decided with reason b */
+	CC__EV_WITHDRAW,	/* ticket a of who withdrew from object b */
+	CC__EV_FLAG,		/* ticket a of who parks on the flag at b */
+};
+
+/* What is on. */
+enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2 };
+
+#ifdef CC__EXPLORE
+/* The explorer watches by itself. */
+#define CC__EVENT(kind, who, a, b) ((void)0)
+static inline bool cc__watched(void)
+{
+	return false;
+}
+static inline uint64_t cc__watch_begin(void)
+{
+	return 0;
+}
+static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
+{
+	(void)number, (void)who, (void)from, (void)to;
+}
+#else
+extern cc__a32 cc__watching __attribute__((visibility("hidden")));	/* CC__WATCH_* */
+
+static inline bool cc__watched(void)
+{
+	/* Relaxed: a switch for diagnosis. */
+	return __builtin_expect(cc__load(&cc__watching, CC__RELAXED) != 0, 0);
+}
+
+uint64_t cc__trace_number(void);
+void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b);
+/* Logs the move and, under CC__WATCH_ASSERT, aborts on one that word.h's table
+ * does not have. */
+void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to);
+
+#define CC__EVENT(kind, who, a, b) \
+	(cc__watched() ? cc__trace_add(cc__trace_number(), kind, who, a, b) : (void)0)
+
+/* Before a move: its number, 0 if nobody watches. */
+static inline uint64_t cc__watch_begin(void)
+{
+	return cc__watched() ? cc__trace_number() : 0;
+}
+
+/* After it. */
+static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
+{
+	if (__builtin_expect(number != 0, 0))
+		cc__watch_moved(number, who, from, to);
+}
+#endif
+
+/* Switch on or off; all events so far, a line each, to a descriptor. */
+void cc__watch(uint32_t flags);
+void cc__trace_dump(int fd);
+/* The last 64 of each thread to standard error: what a panic prints. */
+void cc__trace_dump_last(void);
+
+#endif
