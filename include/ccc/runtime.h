@@ -47,6 +47,8 @@ typedef struct CCConfig {
 	cc_time stack_idle;	/* pages of stacks unused for that long are given back */
 	size_t stacks_max;	/* most stacks at once; 0: what the system allows */
 	cc_time shutdown_timeout;	/* how long cc_runtime_free waits for tasks */
+	int spec_assert;	/* 1: check every move of a fiber's state; for the whole
+				 * process from then on; CC_V3_SPEC_ASSERT */
 	CCAllocator allocator;
 	CCStackHooks stacks;
 	/* Where diagnostics go, a line each; NULL: standard error. */

@@ -75,6 +75,8 @@ static inline void cc__watch_move(uint64_t number, const void *who, uint64_t fro
 }
 #endif
 
+/* Switch on what is not on yet. */
+void cc__watch_also(uint32_t flags);
 /* Switch on or off; all events so far, a line each, to a descriptor. */
 void cc__watch(uint32_t flags);
 void cc__trace_dump(int fd);

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static cc__fault_claim *claim_fault;
+#include "base/atomic.h"
+
+static CC__ATOMIC(cc__fault_claim *) claim_fault;
 static struct sigaction before_segv, before_bus;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
@@ -35,7 +37,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	char text[256];
 
-	if (info->si_code > 0 && claim_fault(info->si_addr, text, sizeof text)) {
+	/* Relaxed: set before the handler was installed. */
+	cc__fault_claim *claim = cc__load(&claim_fault, CC__RELAXED);
+
+	if (info->si_code > 0 && claim(info->si_addr, text, sizeof text)) {
 		if (write(STDERR_FILENO, text, strlen(text)) >= 0)
 			fsync(STDERR_FILENO);
 		/* Returning runs into the same page: the process dies by the
@@ -60,7 +65,8 @@ static void install(void)
 
 void cc__fault_install(cc__fault_claim *claim)
 {
-	claim_fault = claim;
+	/* Relaxed: always the same function. */
+	cc__store(&claim_fault, claim, CC__RELAXED);
 	pthread_once(&installed, install);
 }
 

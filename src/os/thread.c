@@ -83,8 +83,11 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static int exit_key_error;
 static void (*exit_call)(void *record);
 
+/* Cleared first: destructors that run after this one and call us get a new
+ * record, and this one its turn again. */
 static void thread_exits(void *record)
 {
+	tls_record = NULL;
 	exit_call(record);
 }
 
@@ -192,8 +195,6 @@ void cc__thread_yield(void)
 }
 
 /* ---- last words ---- */
-
-void (*cc__panic_hook)(void);
 
 void cc__say_all(const char *first, ...)
 {

@@ -25,7 +25,13 @@ struct ring {
 	struct event event[RING];
 };
 
+#ifdef CC__TRACE
+cc__a32 cc__watching = {CC__WATCH_TRACE | CC__WATCH_ASSERT};
+void (*cc__panic_hook)(void) = cc__trace_dump_last;
+#else
 cc__a32 cc__watching;
+void (*cc__panic_hook)(void);
+#endif
 static cc__a64 numbers = {1};
 static CC__ATOMIC(struct ring *) rings;
 static cc__a32 threads;
@@ -74,6 +80,11 @@ void cc__watch(uint32_t flags)
 {
 	cc__panic_hook = flags & CC__WATCH_TRACE ? cc__trace_dump_last : NULL;
 	cc__store(&cc__watching, flags, CC__RELAXED);	/* Relaxed: a switch for diagnosis */
+}
+
+void cc__watch_also(uint32_t flags)
+{
+	cc__or(&cc__watching, flags, CC__RELAXED);	/* Relaxed: as above */
 }
 
 static const char *const names[] = {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/lock.h"
+#include "base/trace.h"
 #include "runtime/config.h"
 #include "sched/sched.h"
 
@@ -36,6 +37,8 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		return err;
 	if ((err = cc__config_check(&c)) != 0)
 		return err;
+	if (c.spec_assert)
+		cc__watch_also(CC__WATCH_ASSERT);
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
 	if ((err = cc__sched_start(&rt->sched, &c)) != 0) {

@@ -74,7 +74,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 {
 	struct cc__worker *w = s->worker;
 
-	/* Seq_cst: before the wake-up; pairs with the load in cc__worker_main. */
+	/* Seq_cst: before the poke; pairs with over() in worker.c. */
 	cc__store(&s->stopping, 1, CC__SEQ_CST);
 	cc__worker_poke(w);
 	/* Acquire: pairs with the release at the worker's end. */
@@ -134,7 +134,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	if (here != NULL)
 		cc__count(&here->spawned);
 	else
-		/* Seq_cst: before the push; pairs with nothing_left. */
+		/* Seq_cst: before the push; pairs with over() in worker.c. */
 		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
 	cc__word_publish(&f->parker);
 	cc__schedule(&f->parker);

@@ -43,14 +43,28 @@ static struct cc__fiber *pop(struct cc__queue *q)
 	return f;
 }
 
-/* The handshake between whoever pushes into the inbox and the worker that goes
- * to sleep; both halves stand here.
+/* Every task has ended, and the runtime has been told to stop. */
+static bool over(const struct cc__sched *s)
+{
+	const struct cc__worker *w = s->worker;
+
+	/* Seq_cst: pairs with the store in cc__sched_stop, which then pokes. */
+	return cc__load(&s->stopping, CC__SEQ_CST) != 0 &&
+	       /* Seq_cst: after `stopping`; a spawn counts before it pushes. */
+	       cc__load(&s->spawned_outside, CC__SEQ_CST) +
+	                       cc__load(&w->spawned, CC__RELAXED) ==
+	               cc__load(&w->finished, CC__RELAXED);	/* Relaxed, twice: our own */
+}
+
+/* The handshake between whoever has something for the worker and the worker
+ * that goes to sleep; both halves stand here.
  *
  *      pusher                        worker
  *      inbox = f      (1)            asleep = 1     (3)
  *      read asleep    (2)            read inbox     (4)
  *
- * All four are seq_cst: at least one side sees the other. */
+ * All four are seq_cst: at least one side sees the other.  The flag `stopping`
+ * takes the place of the inbox when cc__sched_stop pokes. */
 void cc__worker_poke(struct cc__worker *w)
 {
 	/* Seq_cst (2).  The exchange lets one of several pushers do the wake. */
@@ -71,10 +85,12 @@ static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
 	cc__worker_poke(w);
 }
 
-static bool inbox_empty_for_sleep(struct cc__worker *w)
+/* True: nobody has anything for us, and whoever gets something will poke. */
+static bool announce_sleep(struct cc__worker *w)
 {
 	cc__store(&w->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
-	return cc__load(&w->inbox, CC__SEQ_CST) == NULL;	/* Seq_cst (4) */
+	return cc__load(&w->inbox, CC__SEQ_CST) == NULL &&	/* Seq_cst (4) */
+	       !over(w->sched);
 }
 
 /* Everything in the inbox to the end of the ready queue, oldest first. */
@@ -83,7 +99,7 @@ static void inbox_take(struct cc__worker *w)
 	struct cc__fiber *newest, *oldest = NULL;
 
 	/* Relaxed: a look; an entry that is missed is found next time, and before
-	 * any sleep by inbox_empty_for_sleep. */
+	 * any sleep by announce_sleep. */
 	if (cc__load(&w->inbox, CC__RELAXED) == NULL)
 		return;
 	/* Acquire: pairs with the release in inbox_push (1). */
@@ -389,16 +405,6 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 
 /* ---- the worker's own stack ---- */
 
-static bool nothing_left(const struct cc__sched *s)
-{
-	const struct cc__worker *w = s->worker;
-
-	/* Seq_cst: after `stopping` was seen; a spawn counts before it pushes. */
-	return cc__load(&s->spawned_outside, CC__SEQ_CST) +
-	               cc__load(&w->spawned, CC__RELAXED) ==
-	       cc__load(&w->finished, CC__RELAXED);	/* Relaxed, twice: our own */
-}
-
 /* Stacks that lie idle grow cold (T3); the time to look again. */
 static cc_time age_stacks(struct cc__worker *w)
 {
@@ -425,7 +431,7 @@ static void sleep_until_work(struct cc__worker *w)
 	if (w->starved.head != NULL && cc__now() + STARVED_RETRY < deadline)
 		deadline = cc__now() + STARVED_RETRY;
 	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
-	if (inbox_empty_for_sleep(w))
+	if (announce_sleep(w))
 		while (cc__load(&w->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
 			if (cc__futex_wait(&w->asleep, 1, deadline) == ETIMEDOUT)
 				break;
@@ -449,8 +455,7 @@ void cc__worker_main(void *arg)
 
 		if (f != NULL)
 			leave(w, &w->context, f, AFTER_NOTHING, false);
-		/* Seq_cst: pairs with the store in cc__sched_stop, see nothing_left. */
-		else if (cc__load(&s->stopping, CC__SEQ_CST) != 0 && nothing_left(s))
+		else if (over(s))
 			break;
 		else
 			sleep_until_work(w);
