@@ -25,8 +25,8 @@ typedef struct CCTaskOptions {
 /* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
  * `out` the task must be joined or detached; without, it is detached from the
  * start.  `options` may be NULL.  EINVAL: no main, or a name too long; ENOMEM;
- * EAGAIN: tasks already wait for stacks that the system does not grant.
- * Nothing is spawned on an error.  Any thread; never parks. */
+ * EAGAIN: tasks already wait for stacks that the system does not grant;
+ * whatever kept the default runtime from starting.  Nothing is spawned on an error.  Any thread; never parks. */
 CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
                          cc_task_main *main, void *arg);
 

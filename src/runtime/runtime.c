@@ -70,30 +70,34 @@ int cc_runtime_free(CCRuntime *rt)
 static struct cc__lock default_lock;
 static CC__ATOMIC(CCRuntime *) default_runtime;	/* written under the lock */
 
-static CCRuntime *start_default(void)
+static int start_default(CCRuntime **out)
 {
-	CCRuntime *rt;
+	int err = 0;
 
 	cc__lock(&default_lock, CC__RANK_RUNTIME);
 	/* Relaxed: written under this lock. */
-	rt = cc__load(&default_runtime, CC__RELAXED);
-	if (rt == NULL && cc_runtime_new(&rt, NULL) == 0)
-		/* Release: the runtime, to the acquire in cc_runtime_current. */
-		cc__store(&default_runtime, rt, CC__RELEASE);
+	*out = cc__load(&default_runtime, CC__RELAXED);
+	if (*out == NULL && (err = cc_runtime_new(out, NULL)) == 0)
+		/* Release: the runtime, to the acquire in current(). */
+		cc__store(&default_runtime, *out, CC__RELEASE);
 	cc__unlock(&default_lock);
-	return rt;
+	return err;
+}
+
+static int current(CCRuntime **out)
+{
+	struct cc__sched *here = cc__sched_here();
+
+	/* Acquire: pairs with the release in start_default. */
+	*out = here != NULL ? (CCRuntime *)(void *)here : cc__load(&default_runtime, CC__ACQUIRE);
+	return *out != NULL ? 0 : start_default(out);
 }
 
 CCRuntime *cc_runtime_current(void)
 {
-	struct cc__sched *here = cc__sched_here();
 	CCRuntime *rt;
 
-	if (here != NULL)
-		return (CCRuntime *)(void *)here;
-	/* Acquire: pairs with the release in start_default. */
-	rt = cc__load(&default_runtime, CC__ACQUIRE);
-	return rt != NULL ? rt : start_default();
+	return current(&rt) == 0 ? rt : NULL;
 }
 
 int cc_shutdown(void)
@@ -115,7 +119,9 @@ int cc_shutdown(void)
 int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
                   void *arg)
 {
-	if (rt == NULL && (rt = cc_runtime_current()) == NULL)
-		return ENOMEM;
+	int err;
+
+	if (rt == NULL && (err = current(&rt)) != 0)
+		return err;
 	return cc__sched_spawn(&rt->sched, out, options, main, arg);
 }
