@@ -40,8 +40,8 @@ typedef struct CCStackHooks {
 /* Every tunable.  Begin with cc_config_init; then change fields. */
 typedef struct CCConfig {
 	unsigned workers;	/* 1: the only number this version runs with */
-	size_t stack_size;	/* bytes of address space a fiber, its guard page included;
-				 * 16 KB to 1 GB, rounded up to pages; CC_STACK_SIZE */
+	size_t stack_size;	/* bytes of address space a fiber, 16 KB to 1 GB, rounded up
+				 * to pages; its lowest quarter is the guard; CC_STACK_SIZE */
 	CCGuard guard;
 	unsigned stack_cache;	/* stacks a worker keeps at hand */
 	cc_time stack_idle;	/* pages of stacks unused for that long are given back */
@@ -62,8 +62,8 @@ typedef struct CCConfig {
 CC_API int cc_config_init(CCConfig *config);
 
 /* Start a runtime; config NULL means cc_config_init's.  EINVAL: a field out of
- * range (the log says which); ENOMEM, EAGAIN: no memory, no thread.
- * Any thread; never parks. */
+ * range (the log says which); ENOTSUP: CC_GUARD_LIGHT where the kernel has no
+ * such guards; ENOMEM, EAGAIN: no memory, no thread.  Any thread; never parks. */
 CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
 /* Wait until every task of the runtime has ended, stop its workers and free it.

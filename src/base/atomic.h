@@ -70,6 +70,14 @@ void cc__futex_wake64(cc__a64 *a);
 /* The monotonic clock; virtual in the explorer. */
 cc_time cc__now(void);
 
+/* That much after now; for ever stays for ever. */
+static inline cc_time cc__from_now(cc_time span)
+{
+	const cc_time now = cc__now();
+
+	return span > CC_FOREVER - now ? CC_FOREVER : now + span;
+}
+
 /* One OS thread.  The name is for debuggers, at most 15 characters.  It takes
  * none of the program's signals, only faults of its own. */
 struct cc__os_thread {

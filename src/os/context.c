@@ -49,14 +49,12 @@ void cc__stack_tools_fini(struct cc__stack_tools *t, void *bottom, size_t size)
 #endif
 }
 
-void cc__context_make(struct cc__context *c, const struct cc__stack_tools *t, void *bottom,
-                      void *top, cc__context_main *main)
+#if defined(CC__ASAN) || defined(CC__TSAN)
+void cc__context_on(struct cc__context *c, const struct cc__stack_tools *t, void *bottom,
+                    void *top)
 {
-	(void)t, (void)bottom;
+	(void)t, (void)bottom, (void)top;
 #ifdef CC__ASAN
-	/* The task before on this stack left by switching, not by returning:
-	 * its redzones are still poisoned. */
-	__asan_unpoison_memory_region(bottom, (size_t)((char *)top - (char *)bottom));
 	c->fake_stack = NULL;
 	c->bottom = bottom;
 	c->size = (size_t)((char *)top - (char *)bottom);
@@ -64,6 +62,24 @@ void cc__context_make(struct cc__context *c, const struct cc__stack_tools *t, vo
 #ifdef CC__TSAN
 	c->tsan = t->tsan;
 #endif
+}
+#endif
+
+void cc__context_make(struct cc__context *c, struct cc__stack_tools *t, void *bottom,
+                      void *top, cc__context_main *main)
+{
+#ifdef CC__ASAN
+	/* The task before on this stack left by switching, not by returning:
+	 * its redzones are still poisoned. */
+	__asan_unpoison_memory_region(bottom, (size_t)((char *)top - (char *)bottom));
+#endif
+#ifdef CC__TSAN
+	/* The same: its calls are still on TSan's stack, and after some tens of
+	 * thousands of them that is full. */
+	__tsan_destroy_fiber(t->tsan);
+	t->tsan = __tsan_create_fiber(0);
+#endif
+	cc__context_on(c, t, bottom, top);
 	c->sp = cc__context_frame(top, main);
 }
 
@@ -87,7 +103,10 @@ void cc__context_adopt(struct cc__context *c)
 
 /* TSan keeps a shadow call stack a fiber: what lies between its switch and ours
  * must not be counted on either. */
-#ifdef CC__TSAN
+#if defined(CC__TSAN) && defined(__clang__)
+/* (no_sanitize leaves the entry and exit counters in.) */
+#define UNCOUNTED __attribute__((disable_sanitizer_instrumentation))
+#elif defined(CC__TSAN)
 #define UNCOUNTED __attribute__((no_sanitize("thread")))
 #else
 #define UNCOUNTED

@@ -66,8 +66,21 @@ void cc__stack_tools_fini(struct cc__stack_tools *t, void *bottom, size_t size);
 
 /* A context that will begin in `main` at `top` (16-aligned) of that stack.
  * `main` never returns. */
-void cc__context_make(struct cc__context *c, const struct cc__stack_tools *t, void *bottom,
+void cc__context_make(struct cc__context *c, struct cc__stack_tools *t, void *bottom,
                       void *top, cc__context_main *main);
+
+/* A context that goes on where another one ended on the same stack: tells the
+ * tools, if there are any. */
+#if defined(CC__ASAN) || defined(CC__TSAN)
+void cc__context_on(struct cc__context *c, const struct cc__stack_tools *t, void *bottom,
+                    void *top);
+#else
+static inline void cc__context_on(struct cc__context *c, const struct cc__stack_tools *t,
+                                  void *bottom, void *top)
+{
+	(void)c, (void)t, (void)bottom, (void)top;
+}
+#endif
 
 /* The context of the calling thread's own stack, before its first switch. */
 void cc__context_adopt(struct cc__context *c);

@@ -14,23 +14,49 @@ static CC__ATOMIC(cc__fault_claim *) claim_fault;
 static struct sigaction before_segv, before_bus;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
-/* As if we had never been there: the host's handler is called with its own
- * mask semantics left to it, an ignored or default fault happens again under
- * the default action. */
+/* The default action.  A fault repeats by itself when we return; a kill() does
+ * not. */
+static void die(int sig, const siginfo_t *info)
+{
+	signal(sig, SIG_DFL);
+	if (info->si_code <= 0)
+		raise(sig);
+}
+
+/* What the kernel does around a host's handler by its mask and flags.  The
+ * return from ours restores the mask. */
+static struct sigaction enter(int sig, struct sigaction *before)
+{
+	const struct sigaction host = *before;
+	sigset_t self;
+
+	pthread_sigmask(SIG_BLOCK, &host.sa_mask, NULL);
+	if (host.sa_flags & SA_NODEFER) {
+		sigemptyset(&self);
+		sigaddset(&self, sig);
+		pthread_sigmask(SIG_UNBLOCK, &self, NULL);
+	}
+	if (host.sa_flags & (int)SA_RESETHAND) {
+		before->sa_flags = 0;
+		before->sa_handler = SIG_DFL;
+	}
+	return host;
+}
+
+/* As if we had never been there. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
-	const struct sigaction *before = sig == SIGSEGV ? &before_segv : &before_bus;
+	struct sigaction *before = sig == SIGSEGV ? &before_segv : &before_bus;
+	const bool plain = !(before->sa_flags & SA_SIGINFO);
 
-	if (before->sa_flags & SA_SIGINFO) {
-		before->sa_sigaction(sig, info, context);
-	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-		before->sa_handler(sig);
-	} else {
-		signal(sig, SIG_DFL);
-		/* A fault repeats by itself when we return; a kill() does not. */
-		if (info->si_code <= 0)
-			raise(sig);
-	}
+	if (plain && before->sa_handler == SIG_IGN && info->si_code <= 0)
+		return;		/* nobody ignores a fault, but a kill() */
+	if (plain && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN))
+		die(sig, info);
+	else if (plain)
+		enter(sig, before).sa_handler(sig);
+	else
+		enter(sig, before).sa_sigaction(sig, info, context);
 }
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -80,8 +106,8 @@ void cc__fault_thread_begin(void)
 	s.ss_sp = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE,
 	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* Without it an overflow still kills the process, only unnamed. */
-	if (s.ss_sp != MAP_FAILED)
-		sigaltstack(&s, NULL);
+	if (s.ss_sp != MAP_FAILED && sigaltstack(&s, NULL) != 0)
+		munmap(s.ss_sp, ALT_STACK);
 }
 
 void cc__fault_thread_end(void)

@@ -57,6 +57,9 @@ enum cc__guard cc__guard_best(void)
 	if (p == NULL)
 		return CC__GUARD_SPLIT;
 	err = cc__pages_guard(p, page, CC__GUARD_LIGHT);
+	/* An emulator (qemu-user) that nods at every advice guards nothing. */
+	if (err == 0 && madvise(p, page, 0x7fffffff) == 0)
+		err = ENOTSUP;
 	cc__pages_unmap(p, page);
 	return err == 0 ? CC__GUARD_LIGHT : CC__GUARD_SPLIT;
 }

@@ -5,7 +5,6 @@
 #include "base/lock.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,6 +28,10 @@ cc_time cc__now(void)
 }
 
 /* ---- futex ---- */
+
+/* (musl-gcc does not find <linux/futex.h>.) */
+enum { FUTEX_WAKE = 1, FUTEX_WAIT_BITSET = 9, FUTEX_PRIVATE_FLAG = 128 };
+#define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
 static int futex_wait(void *word, uint32_t expected, cc_time deadline)
 {

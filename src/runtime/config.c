@@ -93,8 +93,10 @@ static const char *fault_of(const CCConfig *c)
 		return "guard is none of CCGuard";
 	if (c->stack_cache > STACK_CACHE_MAX)
 		return "stack_cache is too large";
-	if (c->stack_idle <= 0 || c->shutdown_timeout < 0)
-		return "a time is negative";
+	if (c->stack_idle <= 0)
+		return "stack_idle must be more than 0";
+	if (c->shutdown_timeout < 0)
+		return "shutdown_timeout must not be negative";
 	if (c->allocator.alloc == NULL || c->allocator.free == NULL)
 		return "allocator needs alloc and free (cc_config_init sets them)";
 	if ((c->stacks.acquire == NULL) != (c->stacks.release == NULL))

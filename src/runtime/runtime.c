@@ -59,7 +59,7 @@ int cc_runtime_free(CCRuntime *rt)
 	if (cc__sched_here() == &rt->sched)
 		return EDEADLK;
 	c = rt->sched.config;
-	if ((err = cc__sched_stop(&rt->sched, cc__now() + c.shutdown_timeout)) != 0)
+	if ((err = cc__sched_stop(&rt->sched, cc__from_now(c.shutdown_timeout))) != 0)
 		return err;
 	c.allocator.free(c.allocator.context, rt, sizeof *rt);
 	return 0;

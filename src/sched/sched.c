@@ -53,8 +53,10 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 		return ENOMEM;
 	*w = (struct cc__worker){.sched = s, .id = 1, .age_at = CC_FOREVER};
 	err = ENOMEM;
-	if ((w->reserve = cc__stack_get(&s->stacks)) == NULL)
+	if ((w->nap = cc__nap_new()) == NULL)
 		goto free_worker;
+	if ((w->reserve = cc__stack_get(&s->stacks)) == NULL)
+		goto free_nap;
 	if ((w->thread = cc__thread_make()) == NULL)
 		goto put_stack;
 	if ((err = cc__thread_start(&w->os, cc__worker_main, w, "cc-worker-1")) != 0)
@@ -64,6 +66,8 @@ drop_thread:
 	cc__thread_drop(w->thread);
 put_stack:
 	cc__stack_put(&s->stacks, w->reserve);
+free_nap:
+	cc__nap_free(w->nap);
 free_worker:
 	cc__stack_pool_fini(&s->stacks);
 	hook_free(config, w, sizeof *w);
@@ -75,14 +79,22 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 	struct cc__worker *w = s->worker;
 
 	/* Seq_cst: before the poke; pairs with over() in worker.c. */
-	cc__store(&s->stopping, 1, CC__SEQ_CST);
-	cc__worker_poke(w);
+	cc__store(&s->stopping, CC__STOP_ASKED, CC__SEQ_CST);
+	cc__nap_poke(w->nap);
 	/* Acquire: pairs with the release at the worker's end. */
-	while (cc__load(&s->stopped, CC__ACQUIRE) == 0)
-		if (cc__futex_wait(&s->stopped, 0, deadline) == ETIMEDOUT)
+	while (cc__load(&s->stopped, CC__ACQUIRE) == 0) {
+		uint32_t asked = CC__STOP_ASKED;
+
+		if (cc__futex_wait(&s->stopped, 0, deadline) != ETIMEDOUT)
+			continue;
+		/* Relaxed: one word, two sides; the other is agree_to_end. */
+		if (cc__cas(&s->stopping, &asked, CC__RUNNING, CC__RELAXED, CC__RELAXED))
 			return ETIMEDOUT;
+		deadline = CC_FOREVER;	/* it is on its way */
+	}
 	cc__thread_join(w->os);
 	cc__thread_drop(w->thread);
+	cc__nap_free(w->nap);
 	cc__stack_pool_fini(&s->stacks);
 	hook_free(&s->config, w, sizeof *w);
 	return 0;
@@ -136,6 +148,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	else
 		/* Seq_cst: before the push; pairs with over() in worker.c. */
 		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
+	CC_POINT("spawn.before_publish", &f->parker);
 	cc__word_publish(&f->parker);
 	cc__schedule(&f->parker);
 	return 0;

@@ -11,12 +11,16 @@
 
 struct cc__worker;
 
+/* The worker ends only from STOP_ASKED, and by making it ENDING; until then the
+ * one who asked may take it back. */
+enum cc__stopping { CC__RUNNING, CC__STOP_ASKED, CC__ENDING };
+
 struct cc__sched {
 	CCConfig config;		/* constant */
 	struct cc__stack_pool stacks;
 	struct cc__worker *worker;	/* constant */
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
-	cc__a32 stopping;		/* the worker ends when nothing is left */
+	cc__a32 stopping;		/* enum cc__stopping */
 	cc__a32 stopped;		/* futex: it has ended */
 };
 

@@ -196,6 +196,15 @@ static void end_hooked(struct cc__stack_pool *p, struct cc__stack *s)
 
 /* ---- the pool ---- */
 
+/* A quarter of the stack, in whole pages: it costs address space only, and the
+ * usual large local buffer does not reach across it. */
+static size_t guard_size(size_t stack)
+{
+	const size_t page = cc__page_size(), quarter = stack / 4 / page * page;
+
+	return quarter > page ? quarter : page;
+}
+
 int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 {
 	*p = (struct cc__stack_pool){.size = config->stack_size, .hooks = config->stacks};
@@ -203,7 +212,7 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 	p->ceiling = config->stacks_max != 0 ? config->stacks_max : SIZE_MAX;
 	if (p->hooks.acquire != NULL)
 		return 0;
-	p->guard_size = cc__page_size();
+	p->guard_size = guard_size(p->size);
 	p->guard = config->guard == CC_GUARD_AUTO    ? (int)cc__guard_best()
 	           : config->guard == CC_GUARD_LIGHT ? CC__GUARD_LIGHT
 	                                             : CC__GUARD_SPLIT;
@@ -214,7 +223,8 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 		                  ? (size_t)(p->map_max - MAPS_RESERVED) / 2
 		                  : (size_t)p->map_max / 4;
 
-		p->ceiling = p->ceiling < most ? p->ceiling : most;
+		p->ceiling_is_maps = most < p->ceiling;
+		p->ceiling = p->ceiling_is_maps ? most : p->ceiling;
 	}
 	cc__fault_install(claim_fault);
 	return 0;
@@ -273,14 +283,14 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
 	cc__lock(&p->lock, CC__RANK_POOL);
 	made = p->made;
 	cc__unlock(&p->lock);
-	if (p->guard == CC__GUARD_SPLIT && p->guard_size != 0)
+	if (made >= p->ceiling && !p->ceiling_is_maps)
+		snprintf(text, size, "libccc: no stack for a fiber: stacks_max = %zu are in use",
+		         p->ceiling);
+	else if (p->guard == CC__GUARD_SPLIT && p->guard_size != 0)
 		snprintf(text, size,
 		         "libccc: no stack for a fiber: %zu exist, and vm.max_map_count = %ld allows "
 		         "about %zu guarded ones; raise it (sysctl -w vm.max_map_count=...)",
 		         made, p->map_max, p->ceiling);
-	else if (made >= p->ceiling)
-		snprintf(text, size, "libccc: no stack for a fiber: stacks_max = %zu are in use",
-		         p->ceiling);
 	else
 		snprintf(text, size,
 		         "libccc: no stack for a fiber: %zu of %zu KB exist and the system grants no "

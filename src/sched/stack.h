@@ -1,7 +1,8 @@
 /* stack.h - stacks: reserved, paged in by use, guarded, reused warm.
  *
- * T1  A stack has a page at its low end that traps.  What runs off the end
- *     dies by the signal, with a line that names the fiber.
+ * T1  The lowest quarter of a stack traps.  What runs off the end dies by the
+ *     signal, with a line that names the fiber.  (A single frame larger than
+ *     that can step across; -fstack-clash-protection is against those.)
  * T2  Stacks are carved out of large regions.  With light guards a region stays
  *     one mapping; with split guards each stack costs two of vm.max_map_count,
  *     so the pool knows its ceiling from the start.
@@ -47,6 +48,7 @@ struct cc__stack_pool {
 	int guard;		/* enum cc__guard */
 	long map_max;		/* vm.max_map_count */
 	size_t ceiling;		/* most stacks at once */
+	bool ceiling_is_maps;	/* by vm.max_map_count, not by stacks_max */
 	CCStackHooks hooks;
 
 	struct cc__lock lock;

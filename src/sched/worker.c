@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/trace.h"
+#include "wait/slab.h"
 #include "wait/thread.h"
 
 /* ---- who calls ---- */
@@ -49,7 +50,7 @@ static bool over(const struct cc__sched *s)
 	const struct cc__worker *w = s->worker;
 
 	/* Seq_cst: pairs with the store in cc__sched_stop, which then pokes. */
-	return cc__load(&s->stopping, CC__SEQ_CST) != 0 &&
+	return cc__load(&s->stopping, CC__SEQ_CST) != CC__RUNNING &&
 	       /* Seq_cst: after `stopping`; a spawn counts before it pushes. */
 	       cc__load(&s->spawned_outside, CC__SEQ_CST) +
 	                       cc__load(&w->spawned, CC__RELAXED) ==
@@ -65,30 +66,45 @@ static bool over(const struct cc__sched *s)
  *
  * All four are seq_cst: at least one side sees the other.  The flag `stopping`
  * takes the place of the inbox when cc__sched_stop pokes. */
-void cc__worker_poke(struct cc__worker *w)
+void cc__nap_poke(struct cc__nap *n)
 {
 	/* Seq_cst (2).  The exchange lets one of several pushers do the wake. */
-	if (cc__load(&w->asleep, CC__SEQ_CST) != 0 && cc__xchg(&w->asleep, 0, CC__SEQ_CST) != 0)
-		cc__futex_wake(&w->asleep, 1);
+	if (cc__load(&n->asleep, CC__SEQ_CST) != 0 && cc__xchg(&n->asleep, 0, CC__SEQ_CST) != 0)
+		cc__futex_wake(&n->asleep, 1);
+}
+
+static struct cc__slab naps = CC__SLAB_INIT(struct cc__nap, next);
+
+struct cc__nap *cc__nap_new(void)
+{
+	return cc__slab_get(&naps);
+}
+
+void cc__nap_free(struct cc__nap *n)
+{
+	cc__slab_put(&naps, n);
 }
 
 static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
 {
 	/* Relaxed: the exchange decides. */
 	struct cc__fiber *head = cc__load(&w->inbox, CC__RELAXED);
+	struct cc__nap *nap = w->nap;
 
 	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2, w->id);
 	do
 		f->next = head;
 	/* Seq_cst (1); as a release it hands f over to inbox_take. */
 	while (!cc__cas_weak(&w->inbox, &head, f, CC__SEQ_CST, CC__RELAXED));
-	cc__worker_poke(w);
+	/* f may have run to its end by now, and w with it: only nap is left. */
+	CC_POINT("inbox.before_poke", w);
+	cc__nap_poke(nap);
 }
 
 /* True: nobody has anything for us, and whoever gets something will poke. */
 static bool announce_sleep(struct cc__worker *w)
 {
-	cc__store(&w->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
+	cc__store(&w->nap->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
 	return cc__load(&w->inbox, CC__SEQ_CST) == NULL &&	/* Seq_cst (4) */
 	       !over(w->sched);
 }
@@ -165,6 +181,21 @@ static struct cc__stack *stack_take(struct cc__worker *w)
 	return s;
 }
 
+/* Tasks that found no stack get their turn again. */
+static void feed(struct cc__worker *w)
+{
+	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
+		push(&w->ready, f);
+}
+
+/* A stack was found: nobody starves, unless one has again since. */
+static void fed(struct cc__worker *w)
+{
+	/* Relaxed: a hint to spawners. */
+	if (cc__load(&w->is_starved, CC__RELAXED) != 0 && w->starved.head == NULL)
+		cc__store(&w->is_starved, 0, CC__RELAXED);
+}
+
 static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc__stack *s)
 {
 	s->fiber = NULL;
@@ -172,15 +203,17 @@ static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc
 		w->reserve = s;
 	else
 		cc__stack_push(&w->stacks, s);
-	if (w->stacks.count > w->sched->config.stack_cache)
+	if (w->stacks.count > w->sched->config.stack_cache) {
 		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-	/* A task that found none gets its turn again. */
-	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
-		push(&w->ready, f);
-	/* Relaxed: a hint to spawners. */
-	if (cc__load(&w->is_starved, CC__RELAXED) != 0)
-		cc__store(&w->is_starved, 0, CC__RELAXED);
+		if (w->age_at == CC_FOREVER)
+			w->age_at = 0;	/* warm ones that are no longer here */
+	}
+	feed(w);
+	fed(w);
 }
+
+/* How long tasks wait that found no stack before the system is asked again. */
+#define STARVED_RETRY (10 * CC_MSEC)
 
 /* Kept out of line, as all that is rare: its buffer would widen the frame of
  * every yield by four cache lines. */
@@ -194,6 +227,7 @@ static __attribute__((noinline, cold)) void starve(struct cc__worker *w, struct 
 		cc__sched_log(w->sched, why);
 	}
 	cc__store(&w->is_starved, 1, CC__RELAXED);	/* Relaxed: a hint to spawners */
+	w->retry_at = cc__now() + STARVED_RETRY;
 	push(&w->starved, f);
 }
 
@@ -231,6 +265,8 @@ static __attribute__((noinline)) void take_fair(struct cc__worker *w)
 	w->until_fair = CC__FAIR_RUN;
 	fire_timers(w);
 	inbox_take(w);
+	if (w->starved.head != NULL && cc__now() >= w->retry_at)
+		feed(w);	/* also when there is no time to sleep */
 }
 
 /* The next fiber at hand, claimed; NULL: none (D3). */
@@ -322,6 +358,7 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 		starve(w, f);
 		return false;
 	}
+	fed(w);
 	bind(f, s);
 	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
 	                 cc__stack_top(&w->sched->stacks, s), fiber_main);
@@ -353,6 +390,7 @@ static void fiber_main(void *worker, uintptr_t left)
 	do {
 		int result = s->main(f->payload.arg);
 
+		CC_POINT("task.ended", &f->parker);
 		w = cc__worker_here();	/* the task may have moved us */
 		w->thread->running = &w->thread->parker;
 		cc__store(&f->stack, NULL, CC__RELAXED);	/* Relaxed: see cc__sched_stack_of */
@@ -363,6 +401,8 @@ static void fiber_main(void *worker, uintptr_t left)
 		if (f == NULL || started(f))
 			break;
 		bind(f, s);
+		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
+		               cc__stack_top(&w->sched->stacks, s));
 		w->thread->running = &f->parker;
 	} while (true);
 	leave(w, &ended, f, after(AFTER_END, s), true);
@@ -411,16 +451,13 @@ static cc_time age_stacks(struct cc__worker *w)
 	const cc_time idle = w->sched->config.stack_idle;
 
 	if (w->stacks.count > 0 && w->age_at == CC_FOREVER)
-		w->age_at = cc__now() + idle;
+		w->age_at = cc__from_now(idle);
 	if (w->age_at != CC_FOREVER && cc__now() >= w->age_at) {
 		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__now() + idle : CC_FOREVER;
+		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__from_now(idle) : CC_FOREVER;
 	}
 	return w->age_at;
 }
-
-/* How long tasks wait that found no stack before the system is asked again. */
-#define STARVED_RETRY (10 * CC_MSEC)
 
 static void sleep_until_work(struct cc__worker *w)
 {
@@ -428,18 +465,26 @@ static void sleep_until_work(struct cc__worker *w)
 
 	if (w->timers.first != NULL && w->timers.first->deadline < deadline)
 		deadline = w->timers.first->deadline;
-	if (w->starved.head != NULL && cc__now() + STARVED_RETRY < deadline)
-		deadline = cc__now() + STARVED_RETRY;
+	if (w->starved.head != NULL && w->retry_at < deadline)
+		deadline = w->retry_at;
 	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
+	CC_POINT("worker.before_sleep", w);
 	if (announce_sleep(w))
-		while (cc__load(&w->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
-			if (cc__futex_wait(&w->asleep, 1, deadline) == ETIMEDOUT)
+		while (cc__load(&w->nap->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
+			if (cc__futex_wait(&w->nap->asleep, 1, deadline) == ETIMEDOUT)
 				break;
 	/* Relaxed: a pusher that still sees 1 wakes nobody, which is harmless. */
-	cc__store(&w->asleep, 0, CC__RELAXED);
+	cc__store(&w->nap->asleep, 0, CC__RELAXED);
 	CC__EVENT(CC__EV_AWAKE, w, w->id, 0);
-	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
-		push(&w->ready, f);
+}
+
+/* False: whoever wanted us to stop has just lost its patience. */
+static bool agree_to_end(struct cc__sched *s)
+{
+	uint32_t asked = CC__STOP_ASKED;
+
+	/* Relaxed: one word, two sides; the other is in cc__sched_stop. */
+	return cc__cas(&s->stopping, &asked, CC__ENDING, CC__RELAXED, CC__RELAXED);
 }
 
 void cc__worker_main(void *arg)
@@ -455,7 +500,7 @@ void cc__worker_main(void *arg)
 
 		if (f != NULL)
 			leave(w, &w->context, f, AFTER_NOTHING, false);
-		else if (over(s))
+		else if (over(s) && agree_to_end(s))
 			break;
 		else
 			sleep_until_work(w);

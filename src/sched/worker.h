@@ -26,8 +26,22 @@ struct cc__queue {
 	struct cc__fiber *head, *tail;
 };
 
+/* What a worker sleeps on.  Process-wide and type-stable: whoever pushes into the
+ * inbox pokes afterwards, when the fiber may have run, its runtime ended and the
+ * worker gone.  A stray poke makes the next owner look around, no more. */
+struct cc__nap {
+	_Alignas(64) cc__a32 asleep;	/* 1: the worker sleeps, or is about to */
+	struct cc__nap *next;		/* the slab's */
+};
+
+struct cc__nap *cc__nap_new(void);	/* NULL: no memory */
+void cc__nap_free(struct cc__nap *n);
+/* Make its worker look around, should it sleep. */
+void cc__nap_poke(struct cc__nap *n);
+
 struct cc__worker {
 	struct cc__sched *sched;	/* constant */
+	struct cc__nap *nap;		/* constant */
 	unsigned id;			/* constant, 1-based */
 	struct cc__os_thread os;	/* the runtime's */
 
@@ -41,6 +55,7 @@ struct cc__worker {
 	struct cc__stack_list stacks;
 	struct cc__stack *reserve;	/* for the day there are no others */
 	struct cc__queue starved;	/* tasks that found no stack */
+	cc_time retry_at;		/* when they ask the system again */
 	bool told_starved;		/* the log has been told why */
 	cc_time age_at;			/* when idle stacks are looked at again */
 
@@ -51,7 +66,6 @@ struct cc__worker {
 
 	/* Anybody's: a stack of fibers, pushed by compare-exchange, taken whole. */
 	_Alignas(64) CC__ATOMIC(struct cc__fiber *) inbox;
-	cc__a32 asleep;			/* 1: the worker sleeps, or is about to */
 };
 
 /* A counter with one writer. */
@@ -64,9 +78,6 @@ static inline void cc__count(cc__a64 *counter)
 
 /* The calling thread's worker; NULL: it is none.  Ask again after a switch. */
 struct cc__worker *cc__worker_here(void);
-
-/* Make it look around, should it sleep. */
-void cc__worker_poke(struct cc__worker *w);
 
 /* The thread's main function; arg is the worker. */
 void cc__worker_main(void *arg);

@@ -63,6 +63,7 @@ bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason re
 	b->wake[b->count].who = w->who;
 	b->wake[b->count].ticket = w->ticket;
 	b->count++;
+	CC_POINT("wake.taken_under_lock", w);
 	w->result = result;
 	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, reason);
 	/* Release: the result and what was moved, to the acquire in decided().
@@ -76,6 +77,7 @@ void cc__fiber_wake(struct cc__parker *who, uint64_t ticket)
 	CC__LOCK_NONE_HELD("WAKE-FLUSH-UNDER-LOCK");
 	if (!cc__word_wake(who, ticket))
 		return;
+	CC_POINT("wake.claimed", who);
 	/* Relaxed: a parker is a thread or a fiber for ever. */
 	if (cc__word_is_thread(cc__load(&who->word, CC__RELAXED)))
 		cc__thread_release(who);
@@ -85,6 +87,7 @@ void cc__fiber_wake(struct cc__parker *who, uint64_t ticket)
 
 void cc__batch_flush(struct cc__batch *b)
 {
+	CC_POINT("wake.before_flush", b);
 	for (unsigned i = 0; i < b->count; i++)
 		cc__fiber_wake(b->wake[i].who, b->wake[i].ticket);
 	b->count = 0;
@@ -192,6 +195,7 @@ static int sleep_listed(void *object, const struct cc__waitable_ops *ops, struct
 		int cause;
 
 		park_listed(w, deadline);
+		CC_POINT("wait.after_park", w);
 		if (decided(w))
 			return w->result;
 		if ((cause = ended(w, deadline)) != 0)
@@ -220,6 +224,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return ENOMEM;
 	w->who = self;
 	w->ticket = cc__word_park(self);
+	CC_POINT("wait.before_publish", w);
 	if (!publish(object, ops, w)) {
 		cc__word_abort(self);
 		return w->result;
@@ -372,6 +377,7 @@ void cc__park_if(const cc__a32 *flag, uint32_t expected)
 		return;		/* a return for no reason is allowed */
 	ticket = cc__word_park(self);
 	CC__EVENT(CC__EV_FLAG, self, ticket, (uintptr_t)flag);
+	CC_POINT("park_if.before_look", self);
 	/* Seq_cst: after PARKING (1).  Pairs with the caller's change of the flag
 	 * before the fence in cc__unpark (2). */
 	if (cc__load(flag, CC__SEQ_CST) != expected)

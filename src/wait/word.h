@@ -33,6 +33,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/point.h"
 #include "base/trace.h"
 
 enum cc__state {
@@ -256,14 +257,17 @@ static inline bool cc__word_commit(struct cc__parker *p)
 	uint64_t w = cc__word_with(cc__load(&p->word, CC__RELAXED), CC__PARKING);
 	const uint64_t number = cc__watch_begin();
 
+	CC_POINT("park.before_commit", p);
 	/* Release (4): p's saved registers and stack, before the waker that takes
 	 * PARKED (3) hands p to another worker.  Acquire on failure: what the
 	 * waker did before it took PARKING (3). */
 	if (cc__cas(&p->word, &w, cc__word_with(w, CC__PARKED), CC__RELEASE, CC__ACQUIRE)) {
 		cc__watch_move(number, p, w, cc__word_with(w, CC__PARKED));
+		CC_POINT("park.after_commit", p);
 		return true;
 	}
 	CC__ASSERT(cc__word_state(w) == CC__NOTIFIED, "word: commit outside PARKING");
+	CC_POINT("park.notified", p);
 	return false;
 }
 
@@ -318,6 +322,7 @@ static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
 			next = CC__NOTIFIED;
 		else
 			break;
+		CC_POINT("wake.before_claim", p);
 		/* Acq_rel (3): acquires the sleeper's stack (4), releases what we
 		 * did for it to the commit that fails or the worker that runs it. */
 		if (cc__cas_weak(&p->word, &w, cc__word_with(w, next), CC__ACQ_REL, CC__RELAXED)) {
