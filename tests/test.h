@@ -14,7 +14,8 @@
  *
  * A pattern is a part of a name, or a glob if it has a `*`.  From the environment:
  * TEST_SEED=N repeats a random run, TEST_TIMEOUT=N makes the watchdog N times as
- * patient as its 30 seconds a test.  The last line is `N passed, N failed`, with
+ * patient as its 30 seconds a test, TEST_TRACE=FILE writes the event log there
+ * (tools/trace-check reads it).  The last line is `N passed, N failed`, with
  * `, N skipped` if there were any. */
 #ifndef TEST_H
 #define TEST_H

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +14,12 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/trace.h"
+
+/* Not there in a program that links the shared library, or none. */
+#pragma weak cc__watch
+#pragma weak cc__trace_dump
 
 enum { SECONDS = 30, DEATH_SECONDS = 20, SKIPPED = 77 };
 
@@ -205,6 +212,22 @@ int test_dies(void (*fn)(void *), void *arg, struct test_death *out)
 
 /* ---- the run ---- */
 
+/* TEST_TRACE=FILE: what happened, for tools/trace-check. */
+static void dump_trace(void)
+{
+	const char *name = getenv("TEST_TRACE");
+	int fd;
+
+	if (name == NULL || cc__trace_dump == NULL)
+		return;
+	if ((fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0) {
+		perror(name);
+		return;
+	}
+	cc__trace_dump(fd);
+	close(fd);
+}
+
 static void too_long(int sig)
 {
 	static const char text[] = "\ntest takes too long: ";
@@ -214,6 +237,7 @@ static void too_long(int sig)
 	if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
 	    write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(1);
+	dump_trace();		/* not made for a handler, but there is nothing to lose */
 	abort();
 }
 
@@ -266,6 +290,8 @@ static void set_up(void)
 	struct sigaction watchdog = {.sa_handler = too_long};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (getenv("TEST_TRACE") != NULL && cc__watch != NULL)
+		cc__watch(CC__WATCH_TRACE | CC__WATCH_ASSERT);
 	seed = s != NULL ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	for (int i = 0; i < FATALS; i++)
 		sigaction(fatal[i], NULL, &at_start[i]);
@@ -306,6 +332,7 @@ int main(int argc, char **argv)
 		}
 	if (list)
 		return 0;
+	dump_trace();
 	printf("%u passed, %u failed", passed, failed);
 	if (skips != 0)
 		printf(", %u skipped", skips);
