@@ -13,6 +13,7 @@
 
 #include "test.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/atomic.h"
@@ -33,7 +34,7 @@
 enum { POINT_OFF, POINT_ARMED, POINT_HELD, POINT_RELEASED };
 
 struct point {
-	const char *label;		/* constant while armed, as the next three */
+	const char *label;		/* points_lock, as the next three */
 	const void *object;		/* NULL: any */
 	void (*call)(const void *object, void *arg);	/* instead of holding */
 	void *arg;
@@ -42,21 +43,26 @@ struct point {
 
 enum { POINTS_MAX = 8 };
 static struct point points[POINTS_MAX];
+static pthread_mutex_t points_lock = PTHREAD_MUTEX_INITIALIZER;	/* never held for long */
 
 static inline struct point *point_arm(const char *label, const void *object,
                                       void (*call)(const void *object, void *arg), void *arg)
 {
-	for (struct point *p = points; p < points + POINTS_MAX; p++)
-		if (cc__load(&p->state, CC__ACQUIRE) == POINT_OFF) {
-			p->label = label;
-			p->object = object;
-			p->call = call;
-			p->arg = arg;
-			cc__store(&p->state, POINT_ARMED, CC__SEQ_CST);
-			return p;
+	struct point *p = points;
+
+	while (cc__load(&p->state, CC__ACQUIRE) != POINT_OFF)
+		if (++p == points + POINTS_MAX) {
+			test_check(false, "a point is free", __FILE__, __LINE__);
+			return points;
 		}
-	CHECK(!"all points are in use");
-	return points;
+	pthread_mutex_lock(&points_lock);
+	p->label = label;
+	p->object = object;
+	p->call = call;
+	p->arg = arg;
+	cc__store(&p->state, POINT_ARMED, CC__RELEASE);
+	pthread_mutex_unlock(&points_lock);
+	return p;
 }
 
 /* The next thread that comes to `label` (with `object`, unless that is NULL)
@@ -99,25 +105,36 @@ static inline bool point_passed(struct point *p)
 }
 
 #ifdef CC__POINTS
-static void point_pass(struct point *p, const void *object)
+/* The armed point that this is, now held. */
+static struct point *point_here(const char *label, const void *object)
 {
-	uint32_t armed = POINT_ARMED;
+	struct point *found = NULL;
 
-	if (!cc__cas(&p->state, &armed, POINT_HELD, CC__ACQ_REL, CC__RELAXED))
+	pthread_mutex_lock(&points_lock);
+	for (struct point *p = points; p < points + POINTS_MAX && found == NULL; p++) {
+		uint32_t armed = POINT_ARMED;
+
+		if (cc__load(&p->state, CC__RELAXED) == POINT_ARMED &&
+		    strcmp(p->label, label) == 0 &&
+		    (p->object == NULL || p->object == object) &&
+		    cc__cas(&p->state, &armed, POINT_HELD, CC__ACQ_REL, CC__RELAXED))
+			found = p;
+	}
+	pthread_mutex_unlock(&points_lock);
+	return found;
+}
+
+static void point_hook(const char *label, const void *object)
+{
+	struct point *p = point_here(label, object);
+
+	if (p == NULL)
 		return;
 	if (p->call != NULL)
 		p->call(object, p->arg);
 	else
 		TEST_UNTIL(cc__load(&p->state, CC__ACQUIRE) == POINT_RELEASED);
 	cc__store(&p->state, POINT_OFF, CC__RELEASE);
-}
-
-static void point_hook(const char *label, const void *object)
-{
-	for (struct point *p = points; p < points + POINTS_MAX; p++)
-		if (cc__load(&p->state, CC__ACQUIRE) == POINT_ARMED &&
-		    strcmp(p->label, label) == 0 && (p->object == NULL || p->object == object))
-			point_pass(p, object);
 }
 
 __attribute__((constructor)) static void point_init(void)

@@ -28,7 +28,7 @@ static struct test_case *volatile current;
 static unsigned failures;	/* of the current test; atomic, any thread counts */
 static const char *skipped;	/* why the current test was */
 static uint64_t seed;
-static bool seed_printed;	/* in the current test */
+static bool seed_printed;	/* in the current test; atomic, any thread asks */
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
 enum { FATALS = sizeof fatal / sizeof *fatal };
@@ -97,9 +97,8 @@ void test_skip(const char *why)
 
 uint64_t test_seed(void)
 {
-	if (!seed_printed)
+	if (!__atomic_exchange_n(&seed_printed, true, __ATOMIC_RELAXED))
 		printf("      %s: TEST_SEED=%" PRIu64 "\n", current->name, seed);
-	seed_printed = true;
 	return seed;
 }
 
@@ -228,6 +227,13 @@ static void dump_trace(void)
 	close(fd);
 }
 
+static void dies(int sig)
+{
+	dump_trace();		/* not made for a handler, but there is nothing to lose */
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 static void too_long(int sig)
 {
 	static const char text[] = "\ntest takes too long: ";
@@ -237,7 +243,6 @@ static void too_long(int sig)
 	if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
 	    write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(1);
-	dump_trace();		/* not made for a handler, but there is nothing to lose */
 	abort();
 }
 
@@ -290,9 +295,12 @@ static void set_up(void)
 	struct sigaction watchdog = {.sa_handler = too_long};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (getenv("TEST_TRACE") != NULL && cc__watch != NULL)
-		cc__watch(CC__WATCH_TRACE | CC__WATCH_ASSERT);
 	seed = s != NULL ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
+	if (getenv("TEST_TRACE") != NULL && cc__watch != NULL) {
+		cc__watch(CC__WATCH_TRACE | CC__WATCH_ASSERT);
+		for (int i = 0; i < FATALS; i++)
+			signal(fatal[i], dies);
+	}
 	for (int i = 0; i < FATALS; i++)
 		sigaction(fatal[i], NULL, &at_start[i]);
 	sigaction(SIGALRM, &watchdog, NULL);

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* What a task runs.  Its result, 0 or a positive error number by custom, goes
- * to whoever joins it. */
+/* What a task runs, beginning with the default floating-point environment.  Its
+ * result, 0 or a positive error number by custom, goes to whoever joins it. */
 typedef int cc_task_main(void *arg);
 
 /* A handle.  Copy it freely; it names one task, not the memory it used. */

@@ -65,9 +65,12 @@ void cc__unlock_slow(struct cc__lock *l);
 #define CC__LOCK_NONE_HELD(diagnostic) ((void)0)
 #endif
 
+/* Wait until whoever was inside when we saw its doing has left: the lock may be
+ * freed then. */
 #ifdef CC__EXPLORE
 #define cc__lock_take(l) mc_lock(l)
 #define cc__lock_drop(l) mc_unlock(l)
+#define cc__lock_pass(l) (mc_lock(l), mc_unlock(l))
 #else
 static inline void cc__lock_take(struct cc__lock *l)
 {
@@ -84,6 +87,18 @@ static inline void cc__lock_drop(struct cc__lock *l)
 	/* Release: to the next owner's acquire in cc__lock_take. */
 	if (cc__xchg(&l->word, 0, CC__RELEASE) == 2)
 		cc__unlock_slow(l);
+}
+#endif
+
+#ifndef cc__lock_pass
+static inline void cc__lock_pass(struct cc__lock *l)
+{
+	/* Acquire: pairs with the release in cc__lock_drop.  We have seen what the
+	 * owner did inside, so we cannot read a 0 from before it came. */
+	if (cc__load(&l->word, CC__ACQUIRE) != 0) {
+		cc__lock_take(l);
+		cc__lock_drop(l);
+	}
 }
 #endif
 

@@ -88,6 +88,10 @@ void cc__context_adopt(struct cc__context *c);
 /* The first thing `main` does. */
 void cc__context_entered(void);
 
+/* The floating-point control words as a fresh context has them: the ABI's
+ * defaults, whoever made it. */
+void cc__control_reset(void);
+
 /* The assembly below all this.  It leaves by `ret`, so the CPU guesses where a
  * switch goes on only if all callers share one call site, and their callers
  * one too: keep the ways that lead here few. */

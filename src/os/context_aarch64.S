@@ -122,11 +122,23 @@ cc__context_frame:
 	stp	xzr, xzr, [x0, #112]
 	stp	xzr, xzr, [x0, #128]
 	stp	xzr, xzr, [x0, #144]
-	mrs	x9, fpcr
-	stp	x9, xzr, [x0, #160]
+	stp	xzr, xzr, [x0, #160]
 	ret
 	.cfi_endproc
 	.size	cc__context_frame, .-cc__context_frame
+
+/* void cc__control_reset(void): FPCR as for a fresh context. */
+	.globl	cc__control_reset
+	.hidden	cc__control_reset
+	.type	cc__control_reset, %function
+	.p2align 4
+cc__control_reset:
+	.cfi_startproc
+	LANDING
+	msr	fpcr, xzr
+	ret
+	.cfi_endproc
+	.size	cc__control_reset, .-cc__control_reset
 
 /* void cc__relax(void) */
 	.globl	cc__relax

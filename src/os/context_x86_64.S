@@ -6,6 +6,9 @@
  *     56  return address */
 #ifdef __x86_64__
 
+#define MXCSR_DEFAULT 0x1f80
+#define X87_DEFAULT 0x37f
+
 #ifdef __CET__
 #define LANDING endbr64
 #else
@@ -92,7 +95,7 @@ cc__context_base:
 
 /* void *cc__context_frame(void *top, void (*entry)(void *, uintptr_t))
  * Lays the frame above out at the 16-aligned address top; returns its stack
- * pointer.  The control words are those of the caller. */
+ * pointer.  The control words are the ABI's at the start of a program. */
 	.globl	cc__context_frame
 	.hidden	cc__context_frame
 	.type	cc__context_frame, @function
@@ -102,8 +105,8 @@ cc__context_frame:
 	LANDING
 	leaq	-80(%rdi), %rax
 	xorl	%ecx, %ecx
-	stmxcsr	(%rax)
-	fnstcw	4(%rax)
+	movl	$MXCSR_DEFAULT, (%rax)
+	movl	$X87_DEFAULT, 4(%rax)
 	movq	%rcx, 8(%rax)
 	movq	%rcx, 16(%rax)
 	movq	%rcx, 24(%rax)
@@ -117,6 +120,26 @@ cc__context_frame:
 	ret
 	.cfi_endproc
 	.size	cc__context_frame, .-cc__context_frame
+
+/* void cc__control_reset(void): the control words as for a fresh context. */
+	.globl	cc__control_reset
+	.hidden	cc__control_reset
+	.type	cc__control_reset, @function
+	.p2align 4
+cc__control_reset:
+	.cfi_startproc
+	LANDING
+	ldmxcsr	defaults(%rip)
+	fldcw	4+defaults(%rip)
+	ret
+	.cfi_endproc
+	.size	cc__control_reset, .-cc__control_reset
+
+	.section .rodata
+	.p2align 3
+defaults:
+	.long	MXCSR_DEFAULT, X87_DEFAULT
+	.text
 
 /* void cc__relax(void) */
 	.globl	cc__relax

@@ -84,14 +84,15 @@ static _Thread_local void *tls_record;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static int exit_key_error;
-static void (*exit_call)(void *record);
+typedef void exit_function(void *record);
+static CC__ATOMIC(exit_function *) exit_call;
 
 /* Cleared first: destructors that run after this one and call us get a new
  * record, and this one its turn again. */
 static void thread_exits(void *record)
 {
 	tls_record = NULL;
-	exit_call(record);
+	cc__load(&exit_call, CC__RELAXED)(record);	/* Relaxed: always the same one */
 }
 
 static void make_exit_key(void)
@@ -115,7 +116,8 @@ __attribute__((noinline)) int cc__tls_set(void *record, void (*at_exit)(void *re
 		pthread_once(&exit_once, make_exit_key);
 		if (exit_key_error != 0)
 			return exit_key_error;
-		exit_call = at_exit;
+		/* Relaxed: always the same one, and ours comes before our exit. */
+		cc__store(&exit_call, at_exit, CC__RELAXED);
 		if ((err = pthread_setspecific(exit_key, record)) != 0)
 			return err;
 	}

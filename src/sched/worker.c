@@ -237,8 +237,8 @@ static void bind(struct cc__fiber *f, struct cc__stack *s)
 {
 	s->fiber = f;
 	s->main = f->run.main;
-	/* Relaxed: f is ours; see cc__sched_stack_of. */
-	cc__store(&f->stack, s, CC__RELAXED);
+	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
+	cc__store(&f->stack, s, CC__RELEASE);
 }
 
 static bool started(const struct cc__fiber *f)
@@ -248,8 +248,8 @@ static bool started(const struct cc__fiber *f)
 
 void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 {
-	/* Relaxed: the descriptor's memory is constant since its pool's lock. */
-	const struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
+	/* Acquire: pairs with the release in bind; its memory is constant. */
+	const struct cc__stack *s = cc__load(&f->stack, CC__ACQUIRE);
 	const struct cc__stack_pool *p = &f->home->stacks;
 
 	if (s == NULL)
@@ -404,6 +404,7 @@ static void fiber_main(void *worker, uintptr_t left)
 		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
 		               cc__stack_top(&w->sched->stacks, s));
 		w->thread->running = &f->parker;
+		cc__control_reset();	/* the task before may round its own way */
 	} while (true);
 	leave(w, &ended, f, after(AFTER_END, s), true);
 	CC__UNREACHABLE("a task that has ended runs on");

@@ -10,6 +10,7 @@
 void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
 {
 	CC__ASSERT(w->next == NULL, "W1: waiter on two lists");
+	w->lock = &q->lock;
 	if (q->head == NULL) {
 		w->next = w->prev = q->head = w;
 		return;
@@ -196,8 +197,10 @@ static int sleep_listed(void *object, const struct cc__waitable_ops *ops, struct
 
 		park_listed(w, deadline);
 		CC_POINT("wait.after_park", w);
-		if (decided(w))
+		if (decided(w)) {
+			cc__lock_pass(w->lock);	/* W2 */
 			return w->result;
+		}
 		if ((cause = ended(w, deadline)) != 0)
 			return unpublish(object, ops, w) ? cause : w->result;
 		/* Nobody decided: sleep on.  PARKING first, then through the

@@ -5,6 +5,9 @@
  * W2  Lists change only under their lock.  A waker takes the waiter off, writes
  *     its result and then its reason, and has touched it for the last time;
  *     the wake itself is claimed after unlock, from a copy of (who, ticket).
+ *     A sleeper that sees its reason may have been released by somebody else,
+ *     and the waker still be inside: it passes the lock before it returns, so
+ *     that its caller may free the object.
  * W3  One ticket a wait.  It changes only while no waiter of the sleeper is
  *     listed; a wake that decided nothing leads back to sleep under the same.
  * W4  PARKING comes before publication, so no wake of this wait meets OWNED.
@@ -31,6 +34,7 @@ enum cc__reason {
 
 struct cc__waiter {
 	struct cc__waiter *next, *prev;	/* the list's lock; NULL when not listed */
+	struct cc__lock *lock;		/* that list's; set when listed */
 	struct cc__parker *who;		/* constant while listed */
 	uint64_t ticket;		/* constant while listed; names one wait */
 	void *io;			/* the waitable's: what is to be moved */

@@ -326,7 +326,7 @@ TEST(switch_keeps_the_control_words_of_each_context)
 	set_control(mine);
 }
 
-TEST(fresh_context_begins_with_the_control_words_of_its_maker)
+TEST(fresh_context_begins_with_the_default_control_words)
 {
 	const uint64_t mine = control();
 
@@ -338,7 +338,7 @@ TEST(fresh_context_begins_with_the_control_words_of_its_maker)
 		co_make(&w.co, set_own);
 		set_control(mine);
 		enter(&w.co, NULL, 0);
-		CHECK_EQ(w.seen, rounding(mine, mode));
+		CHECK_EQ(w.seen, mine);
 		CHECK_EQ(control(), mine);
 		co_free(&w.co);
 	}
@@ -388,6 +388,44 @@ TEST(fibers_round_each_in_its_own_way)
 		CHECK_EQ(cc_task_join(t[i], CC_FOREVER, NULL), 0);
 	CHECK(r[1].third < r[2].third);		/* down, up */
 	CHECK(r[1].third == r[3].third);	/* to zero is down here */
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
+/* A task that forgets to clean up passes nothing on to the next on its stack. */
+
+static int leave_rounding_up(void *arg)
+{
+	(void)arg;
+	set_control(rounding(control(), 2));
+	return 0;
+}
+
+static int tell_control(void *arg)
+{
+	*(uint64_t *)arg = control();
+	return 0;
+}
+
+static int one_after_another(void *arg)
+{
+	uint64_t *seen = arg;
+	CCTask t[2];
+
+	CHECK_EQ(cc_task_spawn(NULL, &t[0], NULL, leave_rounding_up, NULL), 0);
+	CHECK_EQ(cc_task_spawn(NULL, &t[1], NULL, tell_control, seen), 0);
+	CHECK_EQ(cc_task_join(t[0], CC_FOREVER, NULL), 0);
+	CHECK_EQ(cc_task_join(t[1], CC_FOREVER, NULL), 0);
+	return 0;
+}
+
+TEST(task_begins_with_the_default_control_words)
+{
+	uint64_t seen = 0;
+	CCTask t;
+
+	CHECK_EQ(cc_task_spawn(NULL, &t, NULL, one_after_another, &seen), 0);
+	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), 0);
+	CHECK_EQ(seen, control());
 	CHECK_EQ(cc_shutdown(), 0);
 }
 

@@ -225,7 +225,8 @@ TEST(give_up_that_comes_too_late_returns_the_winner)
 		struct select s;
 		struct sleeper p;
 
-		init(&s)->give_up = s.hold = true;
+		init(&s)->give_up = true;
+		s.hold = true;
 		sleeper_start(&p, rt, kind, select_one, &s);
 		TEST_UNTIL(cc__load(&s.go, CC__ACQUIRE) == 1);
 		sem_post(&s.sem[1]);

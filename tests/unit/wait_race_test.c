@@ -750,7 +750,8 @@ TEST(store_buffer_litmus)	/* covers: SCH-18/s */
 			pthread_join(thread[i], NULL);
 		printf("store buffer %s: %u of %u missed\n",
 		       strong ? "seq_cst" : "release/acquire", l.missed, l.rounds * PAIRS);
-		if (strong)
+		/* An emulator may let the CPU below reorder what it must not. */
+		if (strong && getenv("TEST_EMULATED") == NULL)
 			CHECK_EQ(l.missed, 0);
 	}
 }

@@ -1,0 +1,66 @@
+/* context.h - stands in for src/os/context.h in the explorer, where stacks are
+ * the engine's: a switch is a choice point, and resuming a context that is not
+ * saved yet, or not ordered after its save, is found. */
+#ifndef CC__OS_CONTEXT_H
+#define CC__OS_CONTEXT_H
+
+#include "engine.h"
+
+struct cc__context {
+	mc_ctx *sp;	/* means something while switched out */
+};
+
+struct cc__stack_tools {
+	unsigned valgrind;
+};
+
+struct cc__arrival {
+	void *worker;
+	uintptr_t after;
+};
+
+typedef void cc__context_main(void *worker, uintptr_t after);
+
+static inline void cc__context_begin(void *main)
+{
+	struct mc_arrival a = mc_arrival();
+
+	((cc__context_main *)main)(a.worker, a.after);
+}
+
+static inline void cc__context_make(struct cc__context *c, const struct cc__stack_tools *t,
+                                    void *bottom, void *top, cc__context_main *main)
+{
+	(void)t, (void)bottom, (void)top;
+	c->sp = mc_ctx_new(cc__context_begin, (void *)main);
+}
+
+/* Another fiber goes on where the last one ended: the context is the same. */
+static inline void cc__context_on(struct cc__context *c, const struct cc__stack_tools *t,
+                                  void *bottom, void *top)
+{
+	(void)c, (void)t, (void)bottom, (void)top;
+}
+
+static inline void cc__context_adopt(struct cc__context *c)
+{
+	c->sp = mc_ctx_self();
+}
+
+static inline void cc__context_entered(void) {}
+static inline void cc__control_reset(void) {}
+
+static inline struct cc__arrival cc__context_switch(struct cc__context *from,
+                                                    struct cc__context *to, void *worker,
+                                                    uintptr_t after, bool last)
+{
+	struct mc_arrival a;
+
+	from->sp = mc_ctx_self();
+	if (last)
+		mc_ctx_end_with(to->sp, worker, after);
+	a = mc_switch_with(to->sp, worker, after);
+	return (struct cc__arrival){a.worker, a.after};
+}
+
+#endif

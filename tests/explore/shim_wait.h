@@ -1,0 +1,71 @@
+/* shim_wait.h - what wait/wait.c and wait/thread.c need around them in a
+ * scenario: a record for each model thread, and no slab to take more from, unless
+ * SHIM_REAL_SLAB says that wait/slab.c is linked.
+ * Included by one file of a program. */
+#ifndef MC_SHIM_WAIT_H
+#define MC_SHIM_WAIT_H
+
+#include "engine.h"
+#include "wait/slab.h"
+#include "wait/thread.h"
+#include "wait/wait.h"
+
+#define SHIM_RECORD(i) \
+	{ \
+		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running = &record[i].parker \
+	}
+
+static struct cc__thread record[MC_THREADS] = {
+    SHIM_RECORD(0), SHIM_RECORD(1), SHIM_RECORD(2), SHIM_RECORD(3),
+    SHIM_RECORD(4), SHIM_RECORD(5), SHIM_RECORD(6), SHIM_RECORD(7),
+};
+
+/* The first thing a body does that sleeps; wakers need no record. */
+static inline void be_thread(void)
+{
+	cc__tls_set(&record[mc_self()], NULL);
+}
+
+static inline struct cc__parker *thread_parker(int thread)
+{
+	return &record[thread].parker;
+}
+
+/* In .final: a thread that has ended is in no wait. */
+static inline void check_threads_at_rest(void)
+{
+	for (int i = 0; i < MC_THREADS; i++)
+		MC_ASSERT(cc__word_state(cc__peek(&record[i].parker.word)) == CC__OWNED);
+}
+
+#ifndef SHIM_REAL_SLAB
+void *cc__slab_get(struct cc__slab *s)
+{
+	(void)s;
+	mc_fail("shim: a thread without a record");
+}
+
+void cc__slab_put(struct cc__slab *s, void *object)
+{
+	(void)s, (void)object;
+	mc_fail("shim: a record given back");
+}
+#endif
+
+/* lock.c says what is held and panics. */
+void cc__say_all(const char *first, ...)
+{
+	(void)first;
+}
+
+/* Waiters in memory of their own, gone right after the wait: whoever touches
+ * one then is found (W1, W2). */
+static inline struct cc__waiter *waiter_new(void)
+{
+	struct cc__waiter *w = mc_alloc(sizeof *w);
+
+	*w = (struct cc__waiter){0};
+	return w;
+}
+
+#endif

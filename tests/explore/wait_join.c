@@ -1,0 +1,193 @@
+/* wait_join.c - the end of a task and those who join it, on the real frames.
+ *
+ * A thread plays the worker that ends a task; fibers and stacks are not needed
+ * for it (worker.c has them).  Joiners are threads; a polling one looks once.
+ *
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c */
+#include <errno.h>
+
+#define SHIM_REAL_SLAB
+#include "shim_pages.h"
+#include "shim_wait.h"
+#include "sched/fiber.h"
+#include "sched/sched.h"
+
+void cc__schedule(struct cc__parker *fiber)
+{
+	(void)fiber;
+	mc_fail("schedule: a thread is not enqueued");
+}
+
+void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
+{
+	(void)fiber, (void)ticket, (void)deadline;
+	mc_fail("switch_away: a thread has no other stack");
+}
+
+struct cc__frame_cache *cc__frame_cache_here(void)
+{
+	return NULL;
+}
+
+void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
+{
+	(void)f, (void)bottom, (void)size;
+}
+
+static struct cc__sched home;
+static CCTask task[2];	/* the second: the frame's next life */
+static int output[2];	/* what the tasks do; plain */
+static int joined;	/* how many got the result; results_lock */
+static int results_lock;
+
+enum { RESULT = 40 };
+
+/* A task up to the moment it runs. */
+static struct cc__fiber *begin(int which, bool detached)
+{
+	struct cc__fiber *f = cc__frame_get(NULL);
+
+	cc__frame_begin(f, &home, (uint64_t)which + 1, NULL, detached);
+	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
+	cc__word_publish(&f->parker);
+	cc__word_claim(&f->parker, 1);
+	return f;
+}
+
+static void begin_first(void)
+{
+	begin(0, false);
+}
+
+static void end(int which)
+{
+	struct cc__fiber *f = task[which].frame;
+
+	output[which] = 1;
+	if (cc__frame_end(f, RESULT + which))
+		cc__frame_put(NULL, f);
+}
+
+static void end_first(void)
+{
+	end(0);
+}
+
+static void got(int which, int result)
+{
+	MC_ASSERT(result == RESULT + which && output[which] == 1);
+	mc_lock(&results_lock);
+	joined++;
+	mc_unlock(&results_lock);
+}
+
+static void join(int which, cc_time deadline)
+{
+	int *result = mc_alloc(sizeof *result);
+	int err = cc_task_join(task[which], deadline, result);
+
+	MC_ASSERT(err == 0 || err == EINVAL || err == EAGAIN || err == ETIMEDOUT);
+	if (err == 0)
+		got(which, *result);
+	mc_free(result);
+}
+
+static void join_for_ever(void)
+{
+	be_thread();
+	join(0, CC_FOREVER);
+}
+
+static void join_a_second(void)
+{
+	be_thread();
+	join(0, cc__now() + CC_SEC);
+}
+
+static void join_now(void)
+{
+	be_thread();
+	join(0, CC_NOW);
+}
+
+static void detach(void)
+{
+	int err = cc_task_detach(task[0]);
+
+	MC_ASSERT(err == 0 || err == EINVAL);
+	if (err == 0) {
+		mc_lock(&results_lock);
+		joined += 10;
+		mc_unlock(&results_lock);
+	}
+}
+
+/* The frame is back in the pool, once. */
+static void recycled(void)
+{
+	struct cc__fiber *f = task[0].frame;
+
+	MC_ASSERT(cc__word_state(cc__peek(&f->parker.word)) == CC__IDLE);
+	MC_ASSERT(cc__peek(&f->id) == 0 && f->done.head == NULL);
+	MC_ASSERT(cc__frame_get(NULL) == f && cc__frame_get(NULL) != f);
+	mc_outcome("%d", joined);
+}
+/* covers: SCH-47/m, SCH-48/m, SCH-49/m, SCH-50/m, RES-13/m, RES-14/m, RES-60/m */
+SCENARIO(join_one_waits, .init = begin_first, .body = {join_for_ever, end_first}, .final = recycled,
+         .outcomes = "1")
+/* Both wait, or the first takes the result alone. */
+SCENARIO(join_two_wait, .init = begin_first, .body = {join_for_ever, join_for_ever, end_first},
+         .final = recycled, .outcomes = "1 2")
+SCENARIO(join_one_waits_one_polls, .init = begin_first,
+         .body = {join_for_ever, join_now, end_first}, .final = recycled, .outcomes = "1")
+SCENARIO(join_or_detach, .init = begin_first, .body = {join_for_ever, detach, end_first},
+         .final = recycled, .outcomes = "1 10 11")
+
+/* A deadline against the end.  Whoever is left joins in the end. */
+static void join_a_second_then_for_ever(void)
+{
+	join_a_second();
+	mc_lock(&results_lock);
+	if (joined > 0) {
+		mc_unlock(&results_lock);
+		return;
+	}
+	mc_unlock(&results_lock);
+	join(0, CC_FOREVER);
+}
+SCENARIO(join_deadline, .init = begin_first, .body = {join_a_second_then_for_ever, end_first},
+         .final = recycled, .outcomes = "1")
+SCENARIO(join_deadline_and_another, .init = begin_first,
+         .body = {join_a_second, join_for_ever, end_first}, .timeouts = 1, .final = recycled,
+         .outcomes = "1 2") /* covers: RES-14/m, RES-60/m */
+
+/* The frame's next task is none of the old handle's. */
+static void end_first_begin_second(void)
+{
+	end(0);
+	if (cc__word_state(cc__load(&((struct cc__fiber *)task[0].frame)->parker.word,
+	                            CC__ACQUIRE)) == CC__DONE)
+		return;	/* left to a joiner */
+	begin(1, false);
+	end(1);
+}
+
+static void join_first_late(void)
+{
+	be_thread();
+	join(0, CC_NOW);
+	join(0, CC_FOREVER);
+}
+
+static void second_is_whole(void)
+{
+	struct cc__fiber *f = task[1].frame;
+
+	if (f != NULL)
+		MC_ASSERT(cc__word_state(cc__peek(&f->parker.word)) == CC__DONE &&
+		          cc__peek(&f->id) == 2 && f->run.result == RESULT + 1);
+	MC_ASSERT(joined >= 1);
+}
+SCENARIO(join_stale_handle, .spurious = MC_NONE, .init = begin_first,
+         .body = {join_for_ever, join_first_late, end_first_begin_second},
+         .final = second_is_whole) /* covers: RES-60/m, SCH-47/m */
