@@ -13,9 +13,10 @@ struct cc__thread *cc__thread_make(void)
 	if (t == NULL)
 		return NULL;
 	/* A recycled record keeps its ticket: waits of the thread before are
-	 * still told apart from ours. */
-	if (cc__peek(&t->parker.word) == 0)
-		cc__init(&t->parker.word, CC__THREAD_BIT | CC__OWNED);
+	 * still told apart from ours.  Relaxed, twice: a late waker may be looking,
+	 * but finds OWNED or nothing. */
+	if (cc__load(&t->parker.word, CC__RELAXED) == 0)
+		cc__store(&t->parker.word, CC__THREAD_BIT | CC__OWNED, CC__RELAXED);
 	t->running = &t->parker;
 	t->worker = NULL;
 	t->spare_ids = 0;

@@ -70,6 +70,7 @@ bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason re
 	/* Release: the result and what was moved, to the acquire in decided().
 	 * The last touch of w: its owner may already be leaving (W2). */
 	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
+	CC_POINT("wake.told_under_lock", q);
 	return true;
 }
 

@@ -68,3 +68,25 @@ static void leave_object(void)
 }
 SCENARIO(lock_freed_by_the_last, .body = {leave_object, leave_object, leave_object})
 /* covers: RES-56/m */
+
+/* Two have been seen inside; pass the lock once, and nobody is. */
+static cc__a32 seen_inside[2];
+
+static void be_seen_inside(void)
+{
+	cc__lock(&lock, CC__RANK_WAITQ);
+	data++;
+	cc__store(&seen_inside[mc_self()], 1, CC__RELEASE);
+	cc__unlock(&lock);
+}
+
+static void pass_then_free(void)
+{
+	mc_wait_while(&seen_inside[0], 0);
+	mc_wait_while(&seen_inside[1], 0);
+	cc__lock_pass(&lock);
+	MC_ASSERT(data == 2);
+	cc__init(&lock.word, 0xa5a5a5a5);
+}
+SCENARIO(lock_passed_then_freed, .body = {be_seen_inside, be_seen_inside, pass_then_free})
+/* covers: RES-56/m */

@@ -335,6 +335,35 @@ TEST(sleeper_does_not_leave_while_a_waker_holds_its_node)	/* covers: LIF-66/fz, 
 	}
 }
 
+/* Told, and awake for another reason; the waker is still inside: whoever has
+ * waited may free the object, so it does not return yet. */
+TEST(sleeper_does_not_leave_while_a_waker_holds_the_lock)	/* covers: RES-56/f */
+{
+	NEED_POINTS();
+	FOR_EACH_KIND(kind) {
+		struct wait w;
+		struct sleeper s;
+		struct poster p;
+		struct point *told, *after;
+		struct cc__parker *who;
+
+		sleeper_start(&s, rt, kind, wait_main, init(&w));
+		who = until_parked(&s);
+		told = point_hold("wake.told_under_lock", &w.sem.q);
+		after = point_hold("wait.after_park", &w.w);
+		post_start(&p, &w.sem);
+		point_until_held(told);
+		cc__unpark(who);
+		point_until_held(after);
+		point_release(after);		/* it sees that it has been told */
+		TEST_UNTIL(cc__load(&w.sem.q.lock.word, CC__ACQUIRE) == 2);
+		CHECK_EQ(cc__load(&w.returns, CC__ACQUIRE), 0);
+		point_release(told);
+		CHECK_EQ(sleeper_join(&s), 0);
+		post_join(&p);
+	}
+}
+
 TEST(decision_that_came_before_the_deadline_counts)
 {
 	NEED_POINTS();
