@@ -99,6 +99,22 @@ class LintTest(unittest.TestCase):
         for word in ("_Thread_local", "__thread", "thread_local"):
             self.caught("tls", "src/sched/a.c", f"static {word} int x;\n")
 
+    def test_lock(self):  # covers: SCH-44/l
+        for call in ("cc__lock_take(&l)", "cc__lock_drop(&l)", "cc__lock_slow(&l)"):
+            self.caught("lock", "src/sched/a.c", call + ";\n")
+        self.passes("src/sched/a.c", "cc__lock(&l, R); cc__unlock(&l); cc__lock_pass(&l);\n")
+        self.passes("src/base/lock.h", "cc__lock_take(&l);\n")
+
+    def test_word(self):  # covers: LIF-26/l
+        for call in ("cc__word_park(p)", "cc__word_abort(p)", "cc__word_wake(p, t)",
+                     "cc__switch_away(p, t, d)", "cc__thread_sleep(p, t, d)"):
+            self.caught("word", "src/chan/a.c", call + ";\n")
+        for call in ("cc__word_commit(p)", "cc__word_yield(p)", "cc__word_claim(p, 1)"):
+            self.caught("word", "src/sched/fiber.c", call + ";\n")
+            self.passes("src/sched/worker.c", call + ";\n")
+        self.passes("src/wait/a.c", "cc__word_wake(p, t);\n")
+        self.passes("src/chan/a.c", "cc__wait(q, w, d); cc__fiber_wake(p, t);\n")
+
     def test_platform(self):
         for text in ("#ifdef __linux__", "#if defined(__x86_64__)", "#elif __aarch64__",
                      "#ifndef _WIN32", "# if !defined __APPLE__"):
