@@ -59,10 +59,12 @@ void cc__unlock_slow(struct cc__lock *l);
 #define CC__LOCK_PUSHED(l, rank) cc__lock_pushed(l, rank, CC__WHERE)
 #define CC__LOCK_POPPED(l) cc__lock_popped(l)
 #define CC__LOCK_NONE_HELD(diagnostic) cc__lock_none_held(diagnostic, CC__WHERE)
+#define CC__LOCK_DEPTH() (cc__lock_stack()->depth)
 #else
 #define CC__LOCK_PUSHED(l, rank) ((void)(rank))
 #define CC__LOCK_POPPED(l) ((void)0)
 #define CC__LOCK_NONE_HELD(diagnostic) ((void)0)
+#define CC__LOCK_DEPTH() 0u
 #endif
 
 /* Wait until whoever was inside when we saw its doing has left: the lock may be

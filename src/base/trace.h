@@ -16,13 +16,14 @@
 enum cc__event {
 	CC__EV_MOVE,		/* who's word: a -> b */
 	CC__EV_ENQUEUE,		/* who was put into a run queue; a: 1 ready, 2 inbox,
-				 * 3 starved; b: worker */
+				 * 3 starved, and locks held << 8; b: worker */
 	CC__EV_SLEEP,		/* worker a sleeps */
 	CC__EV_AWAKE,		/* worker a no longer does */
 	CC__EV_LIST,		/* who is listed with ticket a on object b */
 	CC__EV_DECIDE,		/* ticket a of who was decided with reason b */
 	CC__EV_WITHDRAW,	/* ticket a of who withdrew from object b */
 	CC__EV_FLAG,		/* ticket a of who parks on the flag at b */
+	CC__EV_STACK,		/* who has got stack a; 0: it has none any more */
 };
 
 /* What is on. */

@@ -91,6 +91,7 @@ static const char *const names[] = {
     [CC__EV_MOVE] = "move",     [CC__EV_ENQUEUE] = "enqueue",   [CC__EV_SLEEP] = "sleep",
     [CC__EV_AWAKE] = "awake",   [CC__EV_LIST] = "list",         [CC__EV_DECIDE] = "decide",
     [CC__EV_WITHDRAW] = "withdraw", [CC__EV_FLAG] = "flag",
+    [CC__EV_STACK] = "stack",
 };
 
 static void dump_ring(int fd, const struct ring *r, uint64_t most)

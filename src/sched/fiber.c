@@ -94,8 +94,8 @@ void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id, c
 		strncpy(name_place(f), name, CC__NAME_MAX - 1);
 		name_place(f)[CC__NAME_MAX - 1] = '\0';
 	}
-	/* Release: the name, to the acquire in look_at. */
-	cc__store(&f->id, id, CC__RELEASE);
+	/* Relaxed: checked under this lock; our own cc_fiber_id runs after. */
+	cc__store(&f->id, id, CC__RELAXED);
 	cc__unlock(&f->done.lock);
 }
 
@@ -144,9 +144,8 @@ static struct cc__fiber *lock_handle(CCTask task)
  * frame with it.  False: it is not over, and the lock is still held. */
 static bool consume_if_done(struct cc__fiber *f, int *result)
 {
-	/* Acquire: pairs with the release in cc__word_done, though the lock
-	 * orders as well. */
-	if (cc__word_state(cc__load(&f->parker.word, CC__ACQUIRE)) != CC__DONE)
+	/* Relaxed: cc__frame_end sets it under this lock. */
+	if (cc__word_state(cc__load(&f->parker.word, CC__RELAXED)) != CC__DONE)
 		return false;
 	*result = f->run.result;
 	cc__store(&f->id, 0, CC__RELAXED);	/* Relaxed: checked under the lock */
@@ -219,8 +218,8 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 	/* Relaxed: written under this lock. */
 	info->id = cc__load(&f->id, CC__RELAXED);
 	cc__fiber_name_of(f, &name);
-	/* Acquire: ASSIGNED's fields, through cc__word_publish. */
-	word = cc__load(&f->parker.word, CC__ACQUIRE);
+	/* Relaxed: the id says that the lock orders us after cc__frame_begin. */
+	word = cc__load(&f->parker.word, CC__RELAXED);
 	if (info->id != 0 && cc__word_state(word) != CC__ASSIGNED) {
 		info->runtime = cc__sched_runtime(f->home);
 		info->state = public_state(word);

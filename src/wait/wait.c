@@ -65,6 +65,8 @@ bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason re
 	b->wake[b->count].ticket = w->ticket;
 	b->count++;
 	CC_POINT("wake.taken_under_lock", w);
+	/* mutant: swap survives: a sleeper that sees the reason passes our lock
+	 * before it looks at the result. */
 	w->result = result;
 	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, reason);
 	/* Release: the result and what was moved, to the acquire in decided().
@@ -275,6 +277,7 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
 	w->who = self;
+	/* mutant: swap survives: both under the lock, nobody sees the order. */
 	w->ticket = cc__word_park(self);
 	CC__EVENT(CC__EV_LIST, self, w->ticket, (uintptr_t)q);
 	cc__waitq_append(q, w);
@@ -289,13 +292,17 @@ bool cc__group_claim(struct cc__group *g, uint32_t winner)
 	uint32_t undecided = 0;
 
 	/* Acq_rel: to and from the acquire in winner_of; the loser of the race
-	 * only needs to know that it lost. */
+	 * only needs to know that it lost.
+	 * mutant: acq_rel -> acquire survives, acq_rel -> release survives: group_end
+	 * passes every case's lock before anything is read.  The order stays as the
+	 * specification has it (CHN-48). */
 	return cc__cas(&g->winner, &undecided, winner, CC__ACQ_REL, CC__RELAXED);
 }
 
 static uint32_t winner_of(const struct cc__group *g)
 {
-	/* Acquire: pairs with cc__group_claim. */
+	/* Acquire: pairs with cc__group_claim.
+	 * mutant: acquire -> relaxed survives: as there. */
 	return cc__load(&g->winner, CC__ACQUIRE);
 }
 
@@ -365,6 +372,8 @@ int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
 int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t count,
                       uint32_t *winner)
 {
+	/* mutant: swap survives: a claim that comes in between is honoured either
+	 * way. */
 	cc__word_abort(cases[0].w.who);
 	cc__group_claim(g, CC__GROUP_NONE);
 	return group_end(g, cases, count, EAGAIN, winner);

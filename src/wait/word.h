@@ -152,8 +152,10 @@ static inline void cc__word_assign(struct cc__parker *p)
 	uint64_t w = cc__word_mine(p, CC__IDLE);
 	const uint64_t number = cc__watch_begin();
 
-	/* Acquire: the end of the frame's former life (its DONE, released). */
-	CC__CHECK(cc__cas(&p->word, &w, cc__word_with(w, CC__ASSIGNED), CC__ACQUIRE, CC__RELAXED),
+	/* Relaxed: the pool that handed the frame out orders it after its former
+	 * life, by its lock or as the same thread's.  An exchange all the same: it
+	 * shows a pool that hands out twice. */
+	CC__CHECK(cc__cas(&p->word, &w, cc__word_with(w, CC__ASSIGNED), CC__RELAXED, CC__RELAXED),
 	          "word: two spawners hold one frame");
 	cc__watch_move(number, p, w, cc__word_with(w, CC__ASSIGNED));
 }
@@ -162,9 +164,9 @@ static inline void cc__word_publish(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__ASSIGNED);
 
-	/* Release: the thunk, for a reader of the word (a dump).  Workers get it
-	 * through the queue. */
-	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELEASE);
+	/* Relaxed: workers get the thunk through the queue, and who only looks
+	 * (cc_fiber_each) passes the frame's lock. */
+	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
 static inline void cc__word_claim(struct cc__parker *p, unsigned worker)
@@ -189,17 +191,16 @@ static inline void cc__word_done(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__OWNED);
 
-	/* Release: the whole run, to the acquire of cc__word_assign and of
-	 * whoever polls for the end. */
-	CC__WORD_SET(p, w, cc__word_with(w, CC__DONE), CC__RELEASE);
+	/* Relaxed: under the frame's lock, and whoever looks for DONE holds it. */
+	CC__WORD_SET(p, w, cc__word_with(w, CC__DONE), CC__RELAXED);
 }
 
 static inline void cc__word_recycle(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__DONE);
 
-	/* Release: as DONE, which it replaces. */
-	CC__WORD_SET(p, w, cc__word_with(w, CC__IDLE), CC__RELEASE);
+	/* Relaxed: the pool orders the frame's next life after this one. */
+	CC__WORD_SET(p, w, cc__word_with(w, CC__IDLE), CC__RELAXED);
 }
 
 /* ---- park ---- */
@@ -242,8 +243,9 @@ static inline void cc__word_abort(struct cc__parker *p)
 	 * knows this one row. */
 	const uint64_t number = cc__watch_begin();
 
-	/* Acquire: what the waker that made it NOTIFIED (3) had done before. */
-	w = cc__xchg(&p->word, owned, CC__ACQUIRE);
+	/* Relaxed: why we abort we know from a flag or under a lock, and that
+	 * orders; what a waker that made it NOTIFIED (3) did is found there too. */
+	w = cc__xchg(&p->word, owned, CC__RELAXED);
 	CC__ASSERT(cc__word_state(w) == CC__PARKING || cc__word_state(w) == CC__NOTIFIED,
 	           "word: abort outside PARKING");
 	cc__watch_move(number, p, w, owned);

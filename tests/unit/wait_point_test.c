@@ -523,7 +523,7 @@ static int nothing(void *arg)
 	return 0;
 }
 
-TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f */
+TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f, RES-24/f */
 {
 	enum { MANY = 300 };
 	static CCTask many[MANY];

@@ -438,15 +438,17 @@ TEST(unpark_alone_decides_nothing)	/* covers: SCH-31/f, SCH-40/u */
 		struct one o;
 		struct sleeper s;
 		struct cc__parker *who;
+		uint64_t ticket;
 
 		sleeper_start(&s, rt, kind, wait_on_sem, one(&o));
 		who = until_parked(&s);
+		ticket = cc__word_ticket(word_of(who));
 		for (unsigned i = 1; i <= 20; i++) {
 			cc__unpark(who);
 			/* It has looked again, and sleeps under the same ticket. */
 			TEST_UNTIL(counted(&o.sem.publications) == i + 1);
 			until_state(who, CC__PARKED);
-			CHECK_EQ(cc__word_ticket(word_of(who)), o.w.ticket);
+			CHECK_EQ(cc__word_ticket(word_of(who)), ticket);
 		}
 		sem_post(&o.sem);
 		CHECK_EQ(sleeper_join(&s), 0);
