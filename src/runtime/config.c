@@ -77,7 +77,7 @@ int cc_config_init(CCConfig *config)
 	    .allocator = {.alloc = default_alloc, .free = default_free},
 	};
 	text = getenv("CC_V3_SPEC_ASSERT");
-	config->spec_assert = text != NULL && strcmp(text, "0") != 0;
+	config->spec_assert = text != NULL && *text != '\0' && strcmp(text, "0") != 0;
 	if ((text = getenv("CC_STACK_SIZE")) != NULL)
 		return stack_size_from(text, &config->stack_size);
 	return 0;

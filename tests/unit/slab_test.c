@@ -1,6 +1,7 @@
 /* slab_test.c - wait/slab.h: chains, reuse, a walk while others grow it.
  *
- * link-wrap: mmap */
+ * link-wrap: mmap
+ * ctest-label: valgrind */
 #include "test.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* timer_test.c - the pairing heap of sched/timer.h against a sorted array. */
+/* timer_test.c - the pairing heap of sched/timer.h against a sorted array.
+ * ctest-label: valgrind */
 #include "test.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* wait_test.c - sleeping and waking, in fibers and in OS threads: waitables,
- * bare queues, deadlines, cancellation, groups, flags and joins. */
+ * bare queues, deadlines, cancellation, groups, flags and joins.
+ * ctest-label: valgrind */
 #include "test.h"
 
 #include <errno.h>
