@@ -1,4 +1,5 @@
 /* fiber_test.c - who am I, who else is there: what fiber.h promises. */
+#include "tasks.h"
 #include "test.h"
 
 #include <ccc/ccc.h>
@@ -17,7 +18,7 @@ static CCRuntime *runtime(void)
 	return rt;
 }
 
-static CCTask spawn(CCRuntime *rt, const char *name, cc_task_main *main, void *arg)
+static CCTask spawn_named(CCRuntime *rt, const char *name, cc_task_main *main, void *arg)
 {
 	const CCTaskOptions o = {.name = name};
 	CCTask t = {0};
@@ -26,37 +27,9 @@ static CCTask spawn(CCRuntime *rt, const char *name, cc_task_main *main, void *a
 	return t;
 }
 
-static int join(CCTask t)
-{
-	int result = -12345;
-
-	CHECK_EQ(cc_task_join(t, CC_FOREVER, &result), 0);
-	return result;
-}
-
-struct gate {
-	cc__a32 open, arrived;
-};
-
-/* The worker is held: its fiber runs. */
-static int hold_worker_at(void *arg)
-{
-	struct gate *g = arg;
-
-	cc__store(&g->arrived, 1, CC__RELEASE);
-	TEST_UNTIL(cc__load(&g->open, CC__ACQUIRE) != 0);
-	return 0;
-}
-
 static int join_it(void *arg)
 {
 	return join(*(CCTask *)arg);
-}
-
-static int nothing(void *arg)
-{
-	(void)arg;
-	return 0;
 }
 
 /* ---- look ---- */
@@ -117,7 +90,7 @@ TEST(fiber_knows_its_id_and_name)
 
 	for (int i = 0; i < 4; i++) {
 		struct me m = {.id = 0};
-		CCTask t = spawn(NULL, names[i], introduce, &m);
+		CCTask t = spawn_named(NULL, names[i], introduce, &m);
 
 		CHECK_EQ(join(t), 0);
 		CHECK(m.id != 0);
@@ -138,7 +111,7 @@ TEST(thread_has_no_fiber_id_and_no_name)
 	cc_fiber_name(name);
 	CHECK_STR(name, "");
 	/* Nor after it has waited for a fiber. */
-	CHECK_EQ(join(spawn(NULL, "other", nothing, NULL)), 0);
+	CHECK_EQ(join(spawn_named(NULL, "other", nothing, NULL)), 0);
 	CHECK_EQ(cc_fiber_id(), 0);
 	cc_fiber_name(name);
 	CHECK_STR(name, "");
@@ -149,12 +122,12 @@ TEST(thread_has_no_fiber_id_and_no_name)
 static int name_then_none(void *arg)
 {
 	struct me m = {.id = 0};
-	CCTask named = spawn(NULL, "named", introduce, &m), plain;
+	CCTask named = spawn_named(NULL, "named", introduce, &m), plain;
 
 	(void)arg;
 	join(named);
 	CHECK_STR(m.name, "named");
-	plain = spawn(NULL, NULL, introduce, &m);
+	plain = spawn_named(NULL, NULL, introduce, &m);
 	CHECK(plain.frame == named.frame);
 	CHECK_STR(look_at(plain).info.name, "");
 	join(plain);
@@ -164,7 +137,7 @@ static int name_then_none(void *arg)
 
 TEST(name_ends_with_its_task)
 {
-	CHECK_EQ(join(spawn(NULL, NULL, name_then_none, NULL)), 0);
+	CHECK_EQ(join(spawn_named(NULL, NULL, name_then_none, NULL)), 0);
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
@@ -182,7 +155,7 @@ TEST(name_does_not_touch_the_argument)
 {
 	int value = 4711;
 
-	CHECK_EQ(join(spawn(NULL, "fifteen-letters", name_and_argument, &value)), 4711);
+	CHECK_EQ(join(spawn_named(NULL, "fifteen-letters", name_and_argument, &value)), 4711);
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
@@ -196,14 +169,14 @@ TEST(each_shows_every_state)
 	struct look l;
 
 	CHECK_EQ(look_at((CCTask){0}).all, 0);
-	done = spawn(rt, "done", nothing, NULL);
+	done = spawn_named(rt, "done", nothing, NULL);
 	TEST_UNTIL(state_of(done) == CC_FIBER_DONE);
-	awaited = spawn(other, "awaited", hold_worker_at, &far);
-	parked = spawn(rt, "parked", join_it, &awaited);
+	awaited = spawn_named(other, "awaited", hold_worker_at, &far);
+	parked = spawn_named(rt, "parked", join_it, &awaited);
 	TEST_UNTIL(state_of(parked) == CC_FIBER_PARKED);
-	running = spawn(rt, "running", hold_worker_at, &near);
+	running = spawn_named(rt, "running", hold_worker_at, &near);
 	TEST_UNTIL(cc__load(&near.arrived, CC__ACQUIRE) != 0);
-	queued = spawn(rt, "queued", nothing, NULL);
+	queued = spawn_named(rt, "queued", nothing, NULL);
 
 	l = look_at(done);
 	CHECK_EQ(l.all, 5);
@@ -266,11 +239,11 @@ TEST(each_stops_when_told_to)
 	enum { N = 10 };
 	CCRuntime *rt = runtime();
 	struct gate g = {0};
-	CCTask held = spawn(rt, NULL, hold_worker_at, &g), t[N];
+	CCTask held = spawn_named(rt, NULL, hold_worker_at, &g), t[N];
 
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
 	for (int i = 0; i < N; i++)
-		t[i] = spawn(rt, NULL, nothing, NULL);
+		t[i] = spawn_named(rt, NULL, nothing, NULL);
 	for (unsigned at = 1; at <= N + 2; at++) {
 		struct stop s = {.at = at};
 
@@ -304,7 +277,7 @@ static int look_from_inside(void *arg)
 
 TEST(each_shows_the_caller_itself)
 {
-	CHECK_EQ(join(spawn(NULL, "insider", look_from_inside, NULL)), 0);
+	CHECK_EQ(join(spawn_named(NULL, "insider", look_from_inside, NULL)), 0);
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
@@ -337,7 +310,7 @@ static void *spawn_storm(void *arg)
 			/* Id and name have to fit: all letters are the same. */
 			memset(name, 'a' + (int)(k % 26), 15);
 			name[1 + (i + k) % 15] = '\0';
-			t[k] = spawn(s->rt, k % 3 ? name : NULL, yield_once, NULL);
+			t[k] = spawn_named(s->rt, k % 3 ? name : NULL, yield_once, NULL);
 		}
 		for (unsigned k = 0; k < N; k++)
 			join(t[k]);
@@ -376,9 +349,9 @@ TEST(each_is_right_while_fibers_come_and_go)
 	unsigned tours = 0;
 
 	s.rounds = 2000 / test_slowness() / test_slowness();
-	s.held = spawn(s.quiet, NULL, hold_worker_at, &g);
+	s.held = spawn_named(s.quiet, NULL, hold_worker_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
-	s.pillar = spawn(s.rt, "pillar", join_it, &s.held);
+	s.pillar = spawn_named(s.rt, "pillar", join_it, &s.held);
 	TEST_UNTIL(state_of(s.pillar) == CC_FIBER_PARKED);
 	for (int i = 0; i < THREADS; i++)
 		REQUIRE_EQ(pthread_create(&t[i], NULL, spawn_storm, &s), 0);

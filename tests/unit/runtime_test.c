@@ -1,5 +1,6 @@
 /* runtime_test.c - start, stop, configuration, and what outlives a runtime.
  * link-wrap: munmap madvise */
+#include "tasks.h"
 #include "test.h"
 
 #include <ccc/ccc.h>
@@ -113,45 +114,9 @@ static CCRuntime *start(const CCConfig *c)
 	return rt;
 }
 
-static CCTask spawn(CCRuntime *rt, cc_task_main *main, void *arg)
-{
-	CCTask t = {0};
-
-	CHECK_EQ(cc_task_spawn(rt, &t, NULL, main, arg), 0);
-	return t;
-}
-
-static int join(CCTask t)
-{
-	int result = -12345;
-
-	CHECK_EQ(cc_task_join(t, CC_FOREVER, &result), 0);
-	return result;
-}
-
-static int nothing(void *arg)
-{
-	(void)arg;
-	return 0;
-}
-
 static int give(void *arg)
 {
 	return *(int *)arg;
-}
-
-struct gate {
-	cc__a32 open, arrived;
-};
-
-static int wait_at(void *arg)
-{
-	struct gate *g = arg;
-
-	cc__add(&g->arrived, 1, CC__RELEASE);
-	while (cc__load(&g->open, CC__ACQUIRE) == 0)
-		cc_yield();
-	return 17;
 }
 
 static int join_task(void *arg)

@@ -1,4 +1,5 @@
 /* task_test.c - spawn, join, detach, yield, sleep: what task.h promises. */
+#include "tasks.h"
 #include "test.h"
 
 #include <ccc/ccc.h>
@@ -25,51 +26,9 @@ static CCRuntime *runtime_with(void (*change)(CCConfig *c))
 	return rt;
 }
 
-static CCTask spawn(CCRuntime *rt, cc_task_main *main, void *arg)
-{
-	CCTask t = {0};
-
-	CHECK_EQ(cc_task_spawn(rt, &t, NULL, main, arg), 0);
-	return t;
-}
-
-static int join(CCTask t)
-{
-	int result = -12345;
-
-	CHECK_EQ(cc_task_join(t, CC_FOREVER, &result), 0);
-	return result;
-}
-
-/* A door that tasks wait at. */
-struct gate {
-	cc__a32 open, arrived;
-};
-
 static void gate_open(struct gate *g)
 {
 	cc__store(&g->open, 1, CC__RELEASE);
-}
-
-/* Others run meanwhile. */
-static int wait_at(void *arg)
-{
-	struct gate *g = arg;
-
-	cc__add(&g->arrived, 1, CC__RELAXED);
-	while (cc__load(&g->open, CC__ACQUIRE) == 0)
-		cc_yield();
-	return 17;
-}
-
-/* Nobody runs meanwhile: the worker is held. */
-static int hold_worker_at(void *arg)
-{
-	struct gate *g = arg;
-
-	cc__store(&g->arrived, 1, CC__RELEASE);
-	TEST_UNTIL(cc__load(&g->open, CC__ACQUIRE) != 0);
-	return 0;
 }
 
 static CCTask hold_worker(CCRuntime *rt, struct gate *g)
@@ -126,12 +85,6 @@ static unsigned joiners_of(CCTask t)
 static int give(void *arg)
 {
 	return *(int *)arg;
-}
-
-static int nothing(void *arg)
-{
-	(void)arg;
-	return 0;
 }
 
 static int count(void *arg)
