@@ -99,7 +99,7 @@ static void deadlines(void)
 
 static int print_fiber(const CCFiberInfo *f, void *arg)
 {
-	static const char *const state[] = {"new", "queued", "running", "parked", "done"};
+	static const char *const state[] = {"queued", "running", "parked", "done"};
 
 	(void)arg;
 	printf("   fiber %llu '%s' is %s\n", (unsigned long long)f->id, f->name, state[f->state]);

@@ -10,7 +10,6 @@ extern "C" {
 #endif
 
 typedef enum CCFiberState {
-	CC_FIBER_NEW,		/* being spawned */
 	CC_FIBER_QUEUED,	/* may run, no worker has it */
 	CC_FIBER_RUNNING,
 	CC_FIBER_PARKED,	/* waits for something, or is about to */
@@ -36,8 +35,8 @@ CC_API uint64_t cc_fiber_id(void);
 CC_API void cc_fiber_name(char name[16]);
 
 /* Visit every fiber of every runtime until `visit` returns non-zero, which is
- * then returned.  Fibers that begin or end meanwhile may be missed.  `visit`
- * must not park.  Any thread. */
+ * then returned.  Fibers that begin or end meanwhile may be missed.  EINVAL:
+ * no visit.  Any thread. */
 CC_API int cc_fiber_each(int (*visit)(const CCFiberInfo *info, void *arg), void *arg);
 
 #ifdef __cplusplus

@@ -24,13 +24,15 @@ typedef enum CCGuard {
 /* Where the runtime's own bookkeeping gets its memory.  Frames and stacks come
  * in pages from the system; stacks have hooks of their own. */
 typedef struct CCAllocator {
-	void *(*alloc)(void *context, size_t size);	/* zeroed; NULL: none left */
+	/* Zeroed, aligned as by malloc; NULL: none left. */
+	void *(*alloc)(void *context, size_t size);
 	void (*free)(void *context, void *p, size_t size);
 	void *context;
 } CCAllocator;
 
-/* A program's own stacks: `size` bytes each, as configured, page-aligned.
- * Guard pages are then the program's business. */
+/* A program's own stacks: `size` bytes each, as configured, page-aligned (what is
+ * not is given back and counts as none).  Guard pages are then the program's
+ * business.  Called with locks held: they must not call back into libccc. */
 typedef struct CCStackHooks {
 	void *(*acquire)(void *context, size_t size);	/* the lowest address, or NULL */
 	void (*release)(void *context, void *stack, size_t size);
@@ -51,13 +53,14 @@ typedef struct CCConfig {
 				 * process from then on; CC_V3_SPEC_ASSERT */
 	CCAllocator allocator;
 	CCStackHooks stacks;
-	/* Where diagnostics go, a line each; NULL: standard error. */
+	/* Where diagnostics go, a line each; NULL: standard error.  Called on a
+	 * worker as well, and must not wait for the runtime's own tasks. */
 	void (*log)(void *context, const char *line);
 	void *log_context;
 } CCConfig;
 
-/* Defaults of the build, then the environment.  EINVAL if a variable cannot be
- * understood: a line on standard error says which and what is wanted.
+/* Defaults of the build, then the environment.  EINVAL: NULL, or a variable that
+ * cannot be understood: a line on standard error says which and what is wanted.
  * Any thread; never parks. */
 CC_API int cc_config_init(CCConfig *config);
 
@@ -68,8 +71,9 @@ CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
 /* Wait until every task of the runtime has ended, stop its workers and free it.
  * ETIMEDOUT: tasks were still there after shutdown_timeout; the runtime lives
- * on and may be freed again.  EDEADLK: called by one of its own fibers.
- * Blocks the calling thread. */
+ * on and may be freed again.  EDEADLK: called by one of its own fibers.  EINVAL:
+ * NULL.  No other thread may use the runtime meanwhile, or free it too.  Blocks
+ * the calling thread. */
 CC_API int cc_runtime_free(CCRuntime *runtime);
 
 /* The runtime that a task belongs to which is spawned with runtime NULL: the
@@ -77,8 +81,10 @@ CC_API int cc_runtime_free(CCRuntime *runtime);
  * cannot be started.  Any thread; never parks. */
 CC_API CCRuntime *cc_runtime_current(void);
 
-/* cc_runtime_free for the default runtime, if it was ever started.  The next
- * use starts a new one. */
+/* cc_runtime_free for the default runtime, with the same results; 0 if there is
+ * none.  The next use starts a new one.
+ *
+ * A child of fork has no workers: it may only exec or exit. */
 CC_API int cc_shutdown(void);
 
 #ifdef __cplusplus

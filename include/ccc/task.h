@@ -26,15 +26,19 @@ typedef struct CCTaskOptions {
  * `out` the task must be joined or detached; without, it is detached from the
  * start.  `options` may be NULL.  EINVAL: no main, or a name too long; ENOMEM;
  * EAGAIN: tasks already wait for stacks that the system does not grant;
- * whatever kept the default runtime from starting.  Nothing is spawned on an error.  Any thread; never parks. */
+ * ECANCELED: the runtime has ended; whatever kept the default runtime from starting.  Nothing is spawned on an error.  Any thread; never parks. */
 CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
                          cc_task_main *main, void *arg);
 
 /* Wait for the end of a task, at most until `deadline`, and consume its handle.
  * Its result goes to *result unless that is NULL.  ETIMEDOUT, or EAGAIN for
  * CC_NOW: it still runs, the handle stays good.  EINVAL: no such task, or its
- * handle is consumed.  EDEADLK: a task that joins itself.  Any number may wait
- * for one task; each gets the result.  Any thread; may park. */
+ * handle is consumed.  EDEADLK: a task that joins itself.  ENOMEM: no memory for
+ * a thread's first wait.  Any number may wait for one task; each that waits when
+ * it ends gets the result.  Any thread; may park.
+ *
+ * errno belongs to the thread: its value before a call that may park says nothing
+ * after it. */
 CC_API int cc_task_join(CCTask task, cc_time deadline, int *result);
 
 /* Give the handle up: nobody will join.  EINVAL as above.  Any thread. */
@@ -43,7 +47,8 @@ CC_API int cc_task_detach(CCTask task);
 /* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
 CC_API void cc_yield(void);
 
-/* Sleep until that time; 0 at once if it has passed.  Any thread; may park. */
+/* Sleep until that time; 0 at once if it has passed.  ENOMEM as above.  Any
+ * thread; may park. */
 CC_API int cc_sleep_until(cc_time deadline);
 
 #ifdef __cplusplus

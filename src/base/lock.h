@@ -1,7 +1,8 @@
 /* lock.h - the short lock that guards lists and frames inside the library.
  *
  * L1  Held for a few dozen instructions, never across a park or a wake-up of
- *     somebody: wakes are collected under the lock and flushed after it.
+ *     somebody: wakes are collected under the lock and flushed after it.  (The
+ *     one of rank RUNTIME is held while a runtime starts or stops.)
  * L2  Locks nest in the order of their ranks, smaller first.
  * L3  After cc__unlock has released the word it touches the lock no more: the
  *     next owner may free it.  (A futex wake names the address only.)

@@ -1,4 +1,4 @@
-/* trace.h - the event log: every move of every word, every enqueue, run, sleep
+/* trace.h - the event log: every move of every word, every enqueue, stack, sleep
  * and decision, for tools/trace-check and for a dump when an invariant breaks.
  *
  * V1  An event's number is drawn after its actor has seen the state that it

@@ -99,6 +99,8 @@ void cc__fault_install(cc__fault_claim *claim)
 /* Room for the handler, the host's handler behind it, and a sanitizer's report. */
 enum { ALT_STACK = 64 * 1024 };
 
+static _Thread_local void *alt_stack;	/* ours; NULL: none */
+
 void cc__fault_thread_begin(void)
 {
 	stack_t s = {.ss_size = ALT_STACK};
@@ -106,15 +108,22 @@ void cc__fault_thread_begin(void)
 	s.ss_sp = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE,
 	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* Without it an overflow still kills the process, only unnamed. */
-	if (s.ss_sp != MAP_FAILED && sigaltstack(&s, NULL) != 0)
+	if (s.ss_sp == MAP_FAILED)
+		return;
+	if (sigaltstack(&s, NULL) == 0)
+		alt_stack = s.ss_sp;
+	else
 		munmap(s.ss_sp, ALT_STACK);
 }
 
 void cc__fault_thread_end(void)
 {
-	stack_t off = {.ss_flags = SS_DISABLE}, was;
+	stack_t off = {.ss_flags = SS_DISABLE}, now;
 
-	if (sigaltstack(&off, &was) == 0 && !(was.ss_flags & SS_DISABLE) &&
-	    was.ss_size == ALT_STACK)
-		munmap(was.ss_sp, ALT_STACK);
+	if (alt_stack == NULL)
+		return;
+	/* The program may have put its own in the place of ours. */
+	if (sigaltstack(NULL, &now) == 0 && now.ss_sp == alt_stack)
+		sigaltstack(&off, NULL);
+	munmap(alt_stack, ALT_STACK);
 }

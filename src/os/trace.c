@@ -64,11 +64,11 @@ static __attribute__((noinline)) struct ring *here(void)
 
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b)
 {
-	struct ring *r = here();
+	struct ring *r;
 	uint64_t n;
 
 	/* Relaxed: a switch for diagnosis. */
-	if (r == NULL || !(cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_TRACE))
+	if (!(cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_TRACE) || (r = here()) == NULL)
 		return;
 	n = cc__load(&r->count, CC__RELAXED);	/* Relaxed: our own */
 	r->event[n % RING] = (struct event){number, (uintptr_t)who, a, b, (uint32_t)kind};

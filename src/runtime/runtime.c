@@ -105,6 +105,11 @@ int cc_shutdown(void)
 	CCRuntime *rt;
 	int err = 0;
 
+	/* Before the lock: whoever holds it may be waiting for this very task.
+	 * Relaxed: a fiber's own runtime was there before it. */
+	if (cc__sched_here() != NULL &&
+	    (CCRuntime *)(void *)cc__sched_here() == cc__load(&default_runtime, CC__RELAXED))
+		return EDEADLK;
 	cc__lock(&default_lock, CC__RANK_RUNTIME);
 	/* Relaxed, twice: under this lock. */
 	rt = cc__load(&default_runtime, CC__RELAXED);

@@ -154,6 +154,34 @@ static bool consume_if_done(struct cc__fiber *f, int *result)
 	return true;
 }
 
+/* A joiner whose deadline passes while the end is being told to others, more
+ * than fit into one batch, has its result all the same. */
+static bool withdraw_joiner(void *object, struct cc__waiter *w)
+{
+	struct cc__waitq *done = object;
+	struct cc__fiber *f = (struct cc__fiber *)(void *)((char *)done -
+	                                                   offsetof(struct cc__fiber, done));
+	bool undecided = false;
+
+	cc__lock(&done->lock, CC__RANK_WAITQ);
+	if (w->next != NULL) {
+		cc__waitq_remove(done, w);
+		/* Relaxed: cc__frame_end sets it under this lock. */
+		undecided = cc__word_state(cc__load(&f->parker.word, CC__RELAXED)) != CC__DONE;
+		if (!undecided) {
+			*(int *)w->io = f->run.result;
+			w->result = 0;
+		}
+	}
+	cc__unlock(&done->lock);
+	return undecided;
+}
+
+static const struct cc__waitable_ops join_ops = {
+    .publish = cc__waitq_publish,
+    .unpublish = withdraw_joiner,
+};
+
 int cc_task_join(CCTask task, cc_time deadline, int *result)
 {
 	struct cc__waiter w = {0};
@@ -169,7 +197,7 @@ int cc_task_join(CCTask task, cc_time deadline, int *result)
 		cc__unlock(&f->done.lock);
 		return EDEADLK;
 	}
-	return cc__wait(&f->done, &w, deadline);
+	return cc__wait_as(&f->done, &join_ops, &w, deadline);
 }
 
 int cc_task_detach(CCTask task)
@@ -198,7 +226,6 @@ void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 static CCFiberState public_state(uint64_t word)
 {
 	static const CCFiberState state[] = {
-	    [CC__IDLE] = CC_FIBER_NEW,        [CC__ASSIGNED] = CC_FIBER_NEW,
 	    [CC__QUEUED] = CC_FIBER_QUEUED,   [CC__OWNED] = CC_FIBER_RUNNING,
 	    [CC__PARKING] = CC_FIBER_PARKED,  [CC__NOTIFIED] = CC_FIBER_PARKED,
 	    [CC__PARKED] = CC_FIBER_PARKED,   [CC__DONE] = CC_FIBER_DONE,

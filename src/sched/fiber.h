@@ -56,13 +56,13 @@ static inline struct cc__fiber *cc__fiber_of(struct cc__parker *p)
 	return (struct cc__fiber *)(void *)p;
 }
 
-/* A frame for one task, ASSIGNED, id and name written.  Through the cache, a
- * chain of frames that its owner alone touches; NULL: straight from the slab. */
+/* A chain of free frames that its owner alone touches. */
 struct cc__frame_cache {
 	struct cc__fiber *first;
 	unsigned count;
 };
 
+/* A frame for one task, ASSIGNED; cache NULL: straight from the slab. */
 struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache);
 /* F3's owner gives it back: DONE to IDLE. */
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f);

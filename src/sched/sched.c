@@ -23,10 +23,20 @@ struct cc__frame_cache *cc__frame_cache_here(void)
 
 void cc__sched_log(const struct cc__sched *s, const char *line)
 {
-	if (s->config.log != NULL)
-		s->config.log(s->config.log_context, line);
-	else
+	struct cc__worker *w = cc__worker_here();
+	struct cc__parker *was = w != NULL ? w->thread->running : NULL;
+
+	if (s->config.log == NULL) {
 		cc__say(line, "\n");
+		return;
+	}
+	/* The fiber whose stack this is may be PARKING: should the program's
+	 * function wait for something, the thread waits, not that fiber. */
+	if (w != NULL)
+		w->thread->running = &w->thread->parker;
+	s->config.log(s->config.log_context, line);
+	if (w != NULL)
+		w->thread->running = was;
 }
 
 /* ---- start and stop ---- */
@@ -74,6 +84,17 @@ free_worker:
 	return err;
 }
 
+/* As over() in worker.c, from outside.  What has finished is read first, so that
+ * equal means that nothing ran at that moment. */
+static bool nothing_runs(const struct cc__sched *s)
+{
+	/* Acquire: before the next two.  Relaxed: between runs nothing moves. */
+	const uint64_t finished = cc__load(&s->worker->finished, CC__ACQUIRE);
+
+	return finished == cc__load(&s->spawned_outside, CC__RELAXED) +
+	                       cc__load(&s->worker->spawned, CC__RELAXED);
+}
+
 int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 {
 	struct cc__worker *w = s->worker;
@@ -88,6 +109,10 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 
 		if (cc__futex_wait(&s->stopped, 0, deadline) != ETIMEDOUT)
 			continue;
+		if (nothing_runs(s)) {
+			deadline = CC_FOREVER;	/* the worker is about to find that out */
+			continue;
+		}
 		/* Relaxed: one word, two sides; the other is agree_to_end. */
 		if (cc__cas(&s->stopping, &asked, CC__RUNNING, CC__RELAXED, CC__RELAXED))
 			return ETIMEDOUT;
@@ -129,6 +154,10 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 
 	if (main == NULL || (name != NULL && strlen(name) >= CC__NAME_MAX))
 		return EINVAL;
+	/* Relaxed: who calls while the runtime is freed has no right to more; a
+	 * destructor on the worker's own thread, after its end, is sure to see it. */
+	if (cc__load(&s->stopping, CC__RELAXED) == CC__ENDING)
+		return ECANCELED;
 	/* Relaxed: a hint; a task too many waits on the starved list. */
 	if (cc__load(&s->worker->is_starved, CC__RELAXED) != 0)
 		return EAGAIN;

@@ -56,9 +56,9 @@ static bool fault_in_region(void *object, void *arg)
 {
 	struct cc__stack_region *r = object;
 	struct fault *f = arg;
-	/* Relaxed: a fiber of this region faulted on this thread, so the region
-	 * was set up before; any other region only has to say no. */
-	char *base = cc__load(&r->base, CC__RELAXED);
+	/* Acquire: pairs with the release in new_region; a stray pointer may lead
+	 * any thread here. */
+	char *base = cc__load(&r->base, CC__ACQUIRE);
 	const struct cc__stack *s;
 	size_t offset;
 
@@ -116,9 +116,9 @@ static struct cc__stack_region *new_region(struct cc__stack_pool *p)
 	r->pool = p;
 	r->next = p->regions;
 	p->regions = r;
-	/* Relaxed: see fault_in_region. */
+	/* Relaxed: published by the base.  Release: to fault_in_region. */
 	cc__store(&r->bytes, count * p->size, CC__RELAXED);
-	cc__store(&r->base, base, CC__RELAXED);
+	cc__store(&r->base, base, CC__RELEASE);
 	return r;
 unmap_stacks:
 	cc__pages_unmap(r->stacks, descriptor_bytes(count));
@@ -164,11 +164,13 @@ static struct cc__stack *make_hooked(struct cc__stack_pool *p)
 
 	if (s == NULL)
 		return NULL;
-	if ((s->memory = p->hooks.acquire(p->hooks.context, p->size)) == NULL) {
-		cc__slab_put(&hooked, s);
-		return NULL;
-	}
-	return s;
+	s->memory = p->hooks.acquire(p->hooks.context, p->size);
+	if (s->memory != NULL && (uintptr_t)s->memory % cc__page_size() == 0)
+		return s;
+	if (s->memory != NULL)		/* not as promised: better none */
+		p->hooks.release(p->hooks.context, s->memory, p->size);
+	cc__slab_put(&hooked, s);
+	return NULL;
 }
 
 static struct cc__stack *make_stack(struct cc__stack_pool *p)

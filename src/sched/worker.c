@@ -185,19 +185,25 @@ static struct cc__stack *stack_take(struct cc__worker *w)
 	return s;
 }
 
-/* Tasks that found no stack get their turn again. */
-static void feed(struct cc__worker *w)
+/* There may be a stack: one task that found none gets its turn again. */
+static void feed_one(struct cc__worker *w)
 {
-	for (struct cc__fiber *f; (f = pop(&w->starved)) != NULL;)
+	struct cc__fiber *f = pop(&w->starved);
+
+	if (f != NULL)
 		push(&w->ready, f);
 }
 
-/* A stack was found: nobody starves, unless one has again since. */
+/* A task has got a stack.  If others starve, the next one tries. */
 static void fed(struct cc__worker *w)
 {
 	/* Relaxed: a hint to spawners. */
-	if (cc__load(&w->is_starved, CC__RELAXED) != 0 && w->starved.head == NULL)
-		cc__store(&w->is_starved, 0, CC__RELAXED);
+	if (cc__load(&w->is_starved, CC__RELAXED) == 0)
+		return;
+	if (w->starved.head == NULL)
+		cc__store(&w->is_starved, 0, CC__RELAXED);	/* Relaxed: the same hint */
+	else
+		feed_one(w);
 }
 
 static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc__stack *s)
@@ -209,11 +215,11 @@ static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc
 		cc__stack_push(&w->stacks, s);
 	if (w->stacks.count > w->sched->config.stack_cache) {
 		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-		if (w->age_at == CC_FOREVER)
-			w->age_at = 0;	/* warm ones that are no longer here */
+		/* Warm ones that are no longer here. */
+		if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
+			w->age_at = 0;
 	}
-	feed(w);
-	fed(w);
+	feed_one(w);
 }
 
 /* How long tasks wait that found no stack before the system is asked again. */
@@ -231,7 +237,8 @@ static __attribute__((noinline, cold)) void starve(struct cc__worker *w, struct 
 		cc__sched_log(w->sched, why);
 	}
 	cc__store(&w->is_starved, 1, CC__RELAXED);	/* Relaxed: a hint to spawners */
-	w->retry_at = cc__now() + STARVED_RETRY;
+	if (w->starved.head == NULL || cc__now() >= w->retry_at)
+		w->retry_at = cc__from_now(STARVED_RETRY);
 	push(&w->starved, f);
 }
 
@@ -271,7 +278,7 @@ static __attribute__((noinline)) void take_fair(struct cc__worker *w)
 	fire_timers(w);
 	inbox_take(w);
 	if (w->starved.head != NULL && cc__now() >= w->retry_at)
-		feed(w);	/* also when there is no time to sleep */
+		feed_one(w);	/* also when there is no time to sleep */
 }
 
 /* The next fiber at hand, claimed; NULL: none (D3). */
@@ -355,7 +362,12 @@ static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__con
 /* A stack under an unstarted task.  False: there is none, and it starves. */
 static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__fiber *f)
 {
-	struct cc__stack *s = stack_take(w);
+	/* Behind those who starve already, until there is news. */
+	struct cc__stack *s =
+	    w->starved.head != NULL && w->stacks.first == NULL && w->reserve == NULL &&
+	            cc__now() < w->retry_at
+	        ? NULL
+	        : stack_take(w);
 
 	if (s == NULL) {
 		cc__word_yield(&f->parker);
@@ -399,13 +411,15 @@ static void fiber_main(void *worker, uintptr_t left)
 		w = cc__worker_here();	/* the task may have moved us */
 		w->thread->running = &w->thread->parker;
 		CC__EVENT(CC__EV_STACK, &f->parker, 0, 0);
-		cc__store(&f->stack, NULL, CC__RELAXED);	/* Relaxed: see cc__sched_stack_of */
+		/* Relaxed: who looks holds the frame's lock, which DONE passes. */
+		cc__store(&f->stack, NULL, CC__RELAXED);
 		if (cc__frame_end(f, result))
 			cc__frame_put(&w->frames, f);
 		cc__count(&w->finished);
 		f = next_at_hand(w);
 		if (f == NULL || started(f))
 			break;
+		fed(w);
 		bind(f, s);
 		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
 		               cc__stack_top(&w->sched->stacks, s));

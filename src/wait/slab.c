@@ -70,7 +70,7 @@ void *cc__slab_get_chain(struct cc__slab *s, unsigned most, unsigned *count)
 		*link_of(s, o) = first;
 		first = o;
 	}
-	/* mutant: swap survives: n and first are our own. */
+	/* mutant: swap cc__unlock survives: n and first are our own. */
 	cc__unlock(&s->lock);
 	*count = n;
 	return first;

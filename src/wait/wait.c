@@ -65,8 +65,8 @@ bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason re
 	b->wake[b->count].ticket = w->ticket;
 	b->count++;
 	CC_POINT("wake.taken_under_lock", w);
-	/* mutant: swap survives: a sleeper that sees the reason passes our lock
-	 * before it looks at the result. */
+	/* mutant: swap cc__store survives: a sleeper that sees the reason passes
+	 * our lock before it looks at the result. */
 	w->result = result;
 	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, reason);
 	/* Release: the result and what was moved, to the acquire in decided().
@@ -240,7 +240,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 
 /* ---- the bare queue as a waitable ---- */
 
-static bool queue_publish(void *object, struct cc__waiter *w)
+bool cc__waitq_publish(void *object, struct cc__waiter *w)
 {
 	struct cc__waitq *q = object;
 	bool listed;
@@ -264,11 +264,17 @@ static bool queue_unpublish(void *object, struct cc__waiter *w)
 }
 
 static const struct cc__waitable_ops queue_ops = {
-    .publish = queue_publish,
+    .publish = cc__waitq_publish,
     .unpublish = queue_unpublish,
 };
 
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
+{
+	return cc__wait_as(q, &queue_ops, w, deadline);
+}
+
+int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                cc_time deadline)
 {
 	struct cc__parker *self = cc__self();
 
@@ -277,12 +283,13 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
 	w->who = self;
-	/* mutant: swap survives: both under the lock, nobody sees the order. */
+	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
+	 * order. */
 	w->ticket = cc__word_park(self);
 	CC__EVENT(CC__EV_LIST, self, w->ticket, (uintptr_t)q);
 	cc__waitq_append(q, w);
 	cc__unlock(&q->lock);
-	return sleep_listed(q, &queue_ops, w, deadline);
+	return sleep_listed(q, ops, w, deadline);
 }
 
 /* ---- the first of several ---- */
@@ -293,9 +300,9 @@ bool cc__group_claim(struct cc__group *g, uint32_t winner)
 
 	/* Acq_rel: to and from the acquire in winner_of; the loser of the race
 	 * only needs to know that it lost.
-	 * mutant: acq_rel -> acquire survives, acq_rel -> release survives: group_end
-	 * passes every case's lock before anything is read.  The order stays as the
-	 * specification has it (CHN-48). */
+	 * mutant: acq_rel -> acquire survives: group_end passes every case's lock
+	 * before anything is read; the order stays as specified (CHN-48).
+	 * mutant: acq_rel -> release survives: likewise. */
 	return cc__cas(&g->winner, &undecided, winner, CC__ACQ_REL, CC__RELAXED);
 }
 
@@ -372,8 +379,8 @@ int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
 int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t count,
                       uint32_t *winner)
 {
-	/* mutant: swap survives: a claim that comes in between is honoured either
-	 * way. */
+	/* mutant: swap cc__word_abort survives: a claim that comes in between is
+	 * honoured either way. */
 	cc__word_abort(cases[0].w.who);
 	cc__group_claim(g, CC__GROUP_NONE);
 	return group_end(g, cases, count, EAGAIN, winner);

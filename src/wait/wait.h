@@ -52,11 +52,6 @@ struct cc__waitq {
 	struct cc__waiter *head;	/* lock; head->prev is the tail */
 };
 
-static inline void cc__waitq_init(struct cc__waitq *q)
-{
-	*q = (struct cc__waitq){0};
-}
-
 /* The list itself, under q->lock.  A waiter whose signal came too late goes back
  * to the front, so that it is not overtaken for ever. */
 void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w);
@@ -108,6 +103,12 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 /* The same on a bare queue: entered with q->lock held, returns without it, so
  * that the caller's check and the publication are one hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
+
+/* The same, with a withdrawal of the caller's own; its publish is this one, which
+ * only tells whether w is still listed. */
+int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                cc_time deadline);
+bool cc__waitq_publish(void *queue, struct cc__waiter *w);
 
 /* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
 void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);

@@ -18,7 +18,7 @@
  *   PARKING, NOTIFIED  OWNED     sleeper   cc__word_abort      go on running
  *   PARKING            PARKED    worker    cc__word_commit     forget it; on another stack
  *   PARKING            NOTIFIED  waker     cc__word_wake       nothing: the commit fails
- *   NOTIFIED           OWNED     worker    cc__word_resume     run it again
+ *   NOTIFIED           OWNED     thread    cc__word_resume     go on; a worker requeues
  *   NOTIFIED           QUEUED    worker    cc__word_requeue    enqueue
  *   PARKED             QUEUED    waker     cc__word_wake       enqueue (thread: release)
  *   PARKED             OWNED     thread    cc__word_unpark     its own timeout

@@ -184,7 +184,13 @@ class Mutants(Tree):
         cas = "x = cc__cas(&a, &b, 1, CC__ACQ_REL, CC__ACQUIRE);"
         self.assertEqual(self.explained(f"/* mutant: acq_rel -> release survives: y. */\n{cas}"),
                          ["2: acq_rel -> release  [acq_rel -> release survives: y.]"])
+        self.assertEqual(len(self.explained(
+            f"/* mutant: acq_rel -> release, acq_rel -> acquire: z. */\n{cas}")), 2)
         self.assertEqual(self.explained(f"/* mutant: seq_cst -> acq_rel: stale. */\n{cas}"), [])
+        self.assertEqual(self.explained("/* mutant: delete survives: y. */\ncc__fence(CC__SEQ_CST);"),
+                         ["2: delete cc__fence  [delete survives: y.]"])
+        self.assertEqual(self.explained("/* mutant: delete cc__store: y. */\ncc__fence(CC__SEQ_CST);"),
+                         [])
         self.assertEqual(
             self.explained("/* mutant: acquire -> relaxed on failure: y. */\n"
                            "x = cc__cas(&a, &b, 1, CC__ACQUIRE, CC__ACQUIRE);"),
