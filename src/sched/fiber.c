@@ -169,6 +169,7 @@ static bool withdraw_joiner(void *object, struct cc__waiter *w)
 		/* Relaxed: cc__frame_end sets it under this lock. */
 		undecided = cc__word_state(cc__load(&f->parker.word, CC__RELAXED)) != CC__DONE;
 		if (!undecided) {
+			CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, CC__REASON_DATA);
 			*(int *)w->io = f->run.result;
 			w->result = 0;
 		}
