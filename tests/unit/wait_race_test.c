@@ -263,6 +263,7 @@ struct duel {
 	struct cc__waitq q;
 	cc__a32 cancel;
 	cc__a64 deadline;
+	cc__a32 favoured;		/* the dueller whose round it is; above 3: everybody's */
 	cc__a32 round;			/* that is on; ~0: it is all over */
 	CC__ATOMIC(struct cc__parker *) who;
 	unsigned data, cancelled, timed_out, wrong;	/* the sleeper's */
@@ -272,6 +273,7 @@ struct duel {
 };
 
 enum { TOKENS = 1000 };			/* results from here on are data */
+enum { DUEL_WAKER = 1, DUEL_CANCELLER, DUEL_TIMER };
 
 static int duel_sleeper(void *arg)
 {
@@ -280,11 +282,16 @@ static int duel_sleeper(void *arg)
 
 	cc__store(&d->who, cc__self(), CC__RELEASE);
 	for (uint32_t round = 1; round <= d->rounds; round++) {
-		const cc_time deadline = cc_now() + below(&seed, 20000);
+		/* Some rounds are one party's alone, so that each kind of end is seen
+		 * however the machine schedules; the others are raced for. */
+		const uint32_t favoured = below(&seed, 16) + 1;
+		const cc_time deadline =
+		    favoured < DUEL_TIMER ? CC_FOREVER : cc_now() + below(&seed, 20000);
 		struct cc__waiter w = {.cancel = &d->cancel};
 		int result;
 
 		cc__store(&d->cancel, 0, CC__SEQ_CST);
+		cc__store(&d->favoured, favoured, CC__RELAXED);
 		cc__store(&d->deadline, (uint64_t)deadline, CC__RELAXED);
 		cc__store(&d->round, round, CC__SEQ_CST);
 		cc__lock(&d->q.lock, CC__RANK_WAITQ);
@@ -315,14 +322,17 @@ struct dueller {
 	unsigned number;
 };
 
-/* The next round, a random moment in it; false: there is none. */
-static bool next_round(struct duel *d, uint32_t *last, uint64_t *seed)
+/* The next round that is `number`'s too, a random moment in it; false: none. */
+static bool next_round(struct duel *d, unsigned number, uint32_t *last, uint64_t *seed)
 {
-	uint32_t round;
+	uint32_t round, favoured;
 
-	while ((round = cc__load(&d->round, CC__ACQUIRE)) == *last || round == 0)
-		sched_yield();
-	*last = round;
+	do {
+		while ((round = cc__load(&d->round, CC__ACQUIRE)) == *last || round == 0)
+			sched_yield();
+		*last = round;
+		favoured = cc__load(&d->favoured, CC__RELAXED);
+	} while (round != UINT32_MAX && favoured <= DUEL_TIMER && favoured != number);
 	if (below(seed, 4) == 0)
 		sched_yield();
 	for (unsigned n = below(seed, 512); n > 0; n--)
@@ -337,10 +347,16 @@ static void *duel_waker(void *arg)
 	uint64_t seed = test_seed() + me->number;
 	uint32_t round = 0;
 
-	while (next_round(d, &round, &seed)) {
+	while (next_round(d, me->number, &round, &seed)) {
 		const int token = TOKENS + (int)below(&seed, 1000000);
+		bool taken;
 
-		if (cc__wake_one(&d->q, CC__REASON_DATA, token)) {
+		/* Alone, it comes back until the sleeper is listed. */
+		while (!(taken = cc__wake_one(&d->q, CC__REASON_DATA, token)) &&
+		       cc__load(&d->favoured, CC__RELAXED) == DUEL_WAKER &&
+		       cc__load(&d->round, CC__RELAXED) == round)
+			sched_yield();
+		if (taken) {
 			d->taken++;
 			d->sum_taken += (unsigned)token;
 		}
@@ -355,7 +371,7 @@ static void *duel_canceller(void *arg)
 	uint64_t seed = test_seed() + me->number;
 	uint32_t round = 0;
 
-	while (next_round(d, &round, &seed)) {
+	while (next_round(d, me->number, &round, &seed)) {
 		cc__store(&d->cancel, 1, CC__SEQ_CST);
 		cc__unpark(cc__load(&d->who, CC__ACQUIRE));
 	}
@@ -370,7 +386,7 @@ static void *duel_timer(void *arg)
 	uint64_t seed = test_seed() + me->number;
 	uint32_t round = 0;
 
-	while (next_round(d, &round, &seed)) {
+	while (next_round(d, me->number, &round, &seed)) {
 		struct cc__parker *who = NULL;
 		uint64_t ticket = 0;
 
