@@ -39,29 +39,79 @@ typedef struct CCStackHooks {
 	void *context;
 } CCStackHooks;
 
-/* Every tunable.  Begin with cc_config_init; then change fields. */
+/* Statistics of the scheduler, printed at exit. */
+typedef enum CCStatsMode {
+	CC_STATS_OFF,
+	CC_STATS_TEXT,	/* lines for people */
+	CC_STATS_JSON,	/* one object, for programs */
+} CCStatsMode;
+
+/* What CCConfig.debug logs as it happens. */
+typedef enum CCDebugFlag {
+	CC_DEBUG_FLAG_JOIN = 1 << 0,	/* joins and unparks; CC_DEBUG_JOIN */
+	CC_DEBUG_FLAG_WAKE = 1 << 1,	/* how wakes are counted; CC_DEBUG_WAKE */
+	CC_DEBUG_FLAG_INBOX = 1 << 2,	/* what goes through inboxes; CC_DEBUG_INBOX */
+	CC_DEBUG_FLAG_SYSMON = 1 << 3,	/* why workers are added or not; CC_DEBUG_SYSMON */
+	CC_DEBUG_FLAG_PARK = 1 << 4,	/* who parks and who need not; CC_PARK_DEBUG */
+} CCDebugFlag;
+
+/* Every tunable.  Begin with cc_config_init; then change fields.  At the end of a
+ * comment: the environment variable that sets the field, where there is one.
+ * docs/configuration.md has all of it in one table. */
 typedef struct CCConfig {
-	unsigned workers;	/* 1: the only number this version runs with */
+	/* Threads that run fibers, 1 to 256.  By default CC_FIBER_WORKERS of the build;
+	 * where that is 0, one for each CPU that affinity mask and cgroup quota allow.
+	 * CC_WORKERS */
+	unsigned workers;
+	unsigned workers_max;	/* most at once, temporary ones included, up to 512;
+				 * 0: twice `workers` */
+	cc_time scale_interval;	/* how often the monitor looks whether workers are stuck;
+				 * it adds at most one each time */
+	cc_time worker_idle;	/* a temporary worker idle for that long retires */
+	int sysmon;		/* 0: no monitor thread, and no temporary workers */
+	cc_time idle_wait;	/* longest sleep of an idle worker before it looks around by
+				 * itself; CC_FOREVER: it waits to be woken.
+				 * CC_IDLE_WAIT_TIMEOUT_MS, where 0 is CC_FOREVER */
+	unsigned inbox_max;	/* a worker with more wakes than that in its inbox is left
+				 * alone: further ones go to all; 1 to 1048576 */
+
 	size_t stack_size;	/* bytes of address space a fiber, 16 KB to 1 GB, rounded up
-				 * to pages; its lowest quarter is the guard; CC_STACK_SIZE */
-	CCGuard guard;
+				 * to pages; its lowest quarter is the guard.
+				 * CC_STACK_SIZE, which may end with K, M or G */
+	CCGuard guard;		/* how stacks are guarded */
 	unsigned stack_cache;	/* stacks a worker keeps at hand */
 	cc_time stack_idle;	/* pages of stacks unused for that long are given back */
 	size_t stacks_max;	/* most stacks at once; 0: what the system allows */
+
+	unsigned blocking_max;	/* most threads for blocking calls, 1 to 4096 */
+	cc_time blocking_idle;	/* one of them idle for that long ends */
+
 	cc_time shutdown_timeout;	/* how long cc_runtime_free waits for tasks */
+
+	/* A fiber that keeps its worker for that long is reported; CC_FOREVER: none is.
+	 * CC_DEBUG_STALL in ms, where 0 is CC_FOREVER */
+	cc_time stall;
+	CCStatsMode stats;	/* of the scheduler, at exit.  CC_FIBER_STATS: 0, 1 or json */
+	int wake_stats;		/* 1: counters of the wake generation at exit.
+				 * CC_WAKE_GEN_STATS */
+	int pressure_stats;	/* 1: what the monitor measured and why it added workers or
+				 * not, at exit.  CC_V3_PRESSURE_STATS_DUMP */
+	int verbose;		/* 1: a line at start says what is in force.  CC_VERBOSE */
+	unsigned debug;		/* of CCDebugFlag; a variable each */
 	int spec_assert;	/* 1: check every move of a fiber's state; for the whole
-				 * process from then on; CC_V3_SPEC_ASSERT */
-	CCAllocator allocator;
-	CCStackHooks stacks;
+				 * process from then on.  CC_V3_SPEC_ASSERT */
+
+	CCAllocator allocator;	/* malloc's by default */
+	CCStackHooks stacks;	/* none by default */
 	/* Where diagnostics go, a line each; NULL: standard error.  Called on a
 	 * worker as well, and must not wait for the runtime's own tasks. */
 	void (*log)(void *context, const char *line);
-	void *log_context;
+	void *log_context;	/* for `log` */
 } CCConfig;
 
-/* Defaults of the build, then the environment.  EINVAL: NULL, or a variable that
- * cannot be understood: a line on standard error says which and what is wanted.
- * Any thread; never parks. */
+/* Defaults of the build, then the environment.  EINVAL: NULL, or variables that
+ * cannot be understood: a line each on standard error says which and what is
+ * wanted.  Any thread; never parks. */
 CC_API int cc_config_init(CCConfig *config);
 
 /* Start a runtime; config NULL means cc_config_init's.  EINVAL: a field out of

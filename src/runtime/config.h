@@ -1,10 +1,15 @@
-/* config.h - what a configuration must satisfy. */
+/* config.h - what a configuration must satisfy, and how it is told. */
 #ifndef CC__RUNTIME_CONFIG_H
 #define CC__RUNTIME_CONFIG_H
 
 #include <ccc/runtime.h>
 
-/* Rounds what may be rounded; EINVAL, and a line in the log, on the rest. */
+/* Rounds what may be rounded, resolves what is 0 for "by default"; EINVAL, and a
+ * line in the log, on the rest. */
 int cc__config_check(CCConfig *config);
+
+/* One line, without its end, that says what a checked configuration means; cut
+ * off at `size`. */
+void cc__config_describe(const CCConfig *config, char *line, size_t size);
 
 #endif

@@ -1,0 +1,57 @@
+/* environment.h - a configuration that nothing outside of the test has a say in. */
+#ifndef TEST_ENVIRONMENT_H
+#define TEST_ENVIRONMENT_H
+
+#include <ccc/ccc.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+/* Without any of our variables. */
+static inline void clear_variables(void)
+{
+	for (unsigned i = 0; environ[i] != NULL;) {
+		char name[64];
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+		if (strncmp(name, "CC_", 3) == 0 && unsetenv(name) == 0)
+			i = 0;
+		else
+			i++;
+	}
+}
+
+/* What cc_config_init says with this one variable; NULL: with none. */
+static inline int init_with(const char *name, const char *text, CCConfig *c)
+{
+	int err;
+
+	clear_variables();
+	if (name != NULL)
+		setenv(name, text, 1);
+	memset(c, 0xee, sizeof *c);
+	err = cc_config_init(c);
+	clear_variables();
+	return err;
+}
+
+static inline CCConfig with(const char *name, const char *text)
+{
+	CCConfig c;
+
+	if (!CHECK_EQ(init_with(name, text, &c), 0))
+		printf("\t%s='%s'\n", name != NULL ? name : "no variable",
+		       name != NULL ? text : "");
+	return c;
+}
+
+static inline CCConfig config(void)
+{
+	return with(NULL, NULL);
+}
+
+#endif
