@@ -6,14 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern const struct bench_case bench_cases[];	/* ccc_bench.c; ends with NULL */
 
 static int arg_count;
 static char **args;
-static long threads;
+static CCRuntime *runtime;
+static long workers;
+
+void bench_args(int argc, char **argv)
+{
+	arg_count = argc;
+	args = argv;
+}
 
 long bench_arg(const char *key, long otherwise)
 {
@@ -23,6 +26,45 @@ long bench_arg(const char *key, long otherwise)
 		if (strncmp(args[i], key, length) == 0 && args[i][length] == '=')
 			return strtol(args[i] + length + 1, NULL, 10);
 	return otherwise;
+}
+
+void bench_start(void)
+{
+	CCConfig config;
+
+	bench_check(cc_config_init(&config) == 0, "the environment is wrong");
+	config.workers = (unsigned)bench_arg("workers", config.workers);
+	workers = config.workers;
+	bench_check(cc_runtime_new(&runtime, &config) == 0, "the runtime does not start");
+}
+
+void bench_stop(void)
+{
+	bench_check(cc_runtime_free(runtime) == 0, "the runtime does not stop");
+}
+
+long bench_workers(void)
+{
+	return workers;
+}
+
+void bench_spawn(CCTask *task, cc_task_main *main, void *arg)
+{
+	bench_check(cc_task_spawn(runtime, task, NULL, main, arg) == 0, "spawn failed");
+}
+
+void bench_join(CCTask task)
+{
+	bench_check(cc_task_join(task, CC_FOREVER, NULL) == 0, "join failed");
+}
+
+void *bench_array(long n, size_t size)
+{
+	void *p = malloc((size_t)n * size);
+
+	bench_check(p != NULL, "no memory");
+	memset(p, 0xff, (size_t)n * size);
+	return p;
 }
 
 cc_time bench_calibrate(long first, cc_time (*once)(long n), long *ops)
@@ -51,8 +93,8 @@ void bench_report(const char *name, long ops, cc_time ns, const char *more, ...)
 	getrusage(RUSAGE_SELF, &use);
 	printf("{\"peer\":\"ccc\",\"case\":\"%s\",\"threads\":%ld,\"ops\":%ld,\"ns_per_op\":%.2f,"
 	       "\"wall_s\":%.6f,\"max_rss_kb\":%ld",
-	       name, threads, ops, ops > 0 ? (double)ns / (double)ops : 0.0, (double)ns / 1e9,
-	       use.ru_maxrss);
+	       name, workers > 0 ? workers : 1, ops, ops > 0 ? (double)ns / (double)ops : 0.0,
+	       (double)ns / 1e9, use.ru_maxrss);
 	if (*more != '\0') {
 		putchar(',');
 		va_start(fields, more);
@@ -60,6 +102,12 @@ void bench_report(const char *name, long ops, cc_time ns, const char *more, ...)
 		va_end(fields);
 	}
 	puts("}");
+	fflush(stdout);
+}
+
+void bench_none(const char *name)
+{
+	printf("{\"peer\":\"ccc\",\"case\":\"%s\",\"na\":true}\n", name);
 	fflush(stdout);
 }
 
@@ -71,18 +119,37 @@ void bench_check(int ok, const char *what)
 	exit(1);
 }
 
-long bench_status_bytes(const char *field)
+static long status_number(const char *field)
 {
 	FILE *f = fopen("/proc/self/status", "r");
 	char line[256];
-	long kb = 0;
+	long number = 0;
 
 	while (f != NULL && fgets(line, sizeof line, f) != NULL)
 		if (strncmp(line, field, strlen(field)) == 0 && line[strlen(field)] == ':')
-			kb = strtol(line + strlen(field) + 1, NULL, 10);
+			number = strtol(line + strlen(field) + 1, NULL, 10);
 	if (f != NULL)
 		fclose(f);
-	return kb * 1024;
+	return number;
+}
+
+long bench_status_bytes(const char *field)
+{
+	return status_number(field) * 1024;
+}
+
+long bench_threads(void)
+{
+	return status_number("Threads");
+}
+
+long bench_cpu_us(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 + u.ru_utime.tv_usec +
+	       u.ru_stime.tv_usec;
 }
 
 long bench_mappings(void)
@@ -95,45 +162,4 @@ long bench_mappings(void)
 	if (f != NULL)
 		fclose(f);
 	return lines;
-}
-
-/* Each in a process of its own, so that none inherits another's memory. */
-static int run_all(void)
-{
-	int failed = 0;
-
-	for (const struct bench_case *c = bench_cases; c->name != NULL; c++) {
-		pid_t child = fork();
-		int status = 1;
-
-		if (child == 0) {
-			c->run(c->name);
-			exit(0);
-		}
-		if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
-			failed++;
-	}
-	return failed > 0;
-}
-
-int main(int argc, char **argv)
-{
-	if (argc < 2) {
-		fprintf(stderr, "usage: ccc-bench CASE|all [workers=N] [n=COUNT] [key=value ...]\n");
-		for (const struct bench_case *c = bench_cases; c->name != NULL; c++)
-			fprintf(stderr, "  %s\n", c->name);
-		return 2;
-	}
-	arg_count = argc;
-	args = argv;
-	threads = bench_arg("workers", 1);
-	if (strcmp(argv[1], "all") == 0)
-		return run_all();
-	for (const struct bench_case *c = bench_cases; c->name != NULL; c++)
-		if (strcmp(c->name, argv[1]) == 0) {
-			c->run(argv[1]);
-			return 0;
-		}
-	printf("{\"peer\":\"ccc\",\"case\":\"%s\",\"na\":true}\n", argv[1]);
-	return 0;
 }

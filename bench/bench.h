@@ -4,7 +4,12 @@
  *
  * A case is named by its question, sets up outside the clock, checks its own
  * answer and prints one line: peer, case, threads, ops, ns_per_op (wall time),
- * wall_s, max_rss_kb, and fields of its own. */
+ * wall_s, max_rss_kb, and fields of its own.
+ *
+ * A case runs in a fiber of a runtime with that many workers, as the main part
+ * of other runtimes' programs does: spawning and joining from a fiber is what
+ * programs mostly do.  Each file here has a table of cases; ccc_bench.c has the
+ * tables and main. */
 #ifndef CCC_BENCH_H
 #define CCC_BENCH_H
 
@@ -12,13 +17,37 @@
 
 #include <ccc/ccc.h>
 
-struct bench_case {
-	const char *name;
-	void (*run)(const char *name);
+enum {
+	BENCH_THREAD = 1, /* runs in the main thread, without a runtime */
+	BENCH_LONG = 2,   /* not among `all` */
 };
 
-/* A number from the command line. */
+struct bench_case {
+	const char *name; /* with a `*` where it takes a number from its name */
+	void (*run)(const char *name);
+	unsigned how;
+};
+
+/* Each table ends with a name NULL. */
+extern const struct bench_case bench_yield_cases[], bench_spawn_cases[], bench_memory_cases[],
+    bench_timer_cases[], bench_blocking_cases[], bench_pool_cases[];
+
+/* The command line, for bench_arg. */
+void bench_args(int argc, char **argv);
+/* A number from it. */
 long bench_arg(const char *key, long otherwise);
+
+/* The runtime with workers=N that the cases use. */
+void bench_start(void);
+void bench_stop(void); /* every task has ended */
+long bench_workers(void);
+
+/* Both end the process unless they succeed.  task NULL: nobody will join. */
+void bench_spawn(CCTask *task, cc_task_main *main, void *arg);
+void bench_join(CCTask task);
+
+/* An array of n, written once so that its pages are there. */
+void *bench_array(long n, size_t size);
 
 /* Runs `once(n)`, which returns the nanoseconds it took, with a growing n until
  * that is 0.2 s or more; with n=COUNT exactly once. */
@@ -26,7 +55,9 @@ cc_time bench_calibrate(long first, cc_time (*once)(long n), long *ops);
 
 /* Prints the line.  `more` is further fields without the comma before them. */
 void bench_report(const char *name, long ops, cc_time ns, const char *more, ...)
-	__attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5)));
+/* The line of a case that we do not have. */
+void bench_none(const char *name);
 
 /* The process ends with a message unless ok: a benchmark that computes the
  * wrong thing has no speed. */
@@ -35,5 +66,7 @@ void bench_check(int ok, const char *what);
 /* A field of /proc/self/status, in bytes. */
 long bench_status_bytes(const char *field);
 long bench_mappings(void);
+long bench_threads(void); /* of this process */
+long bench_cpu_us(void);  /* that it has used */
 
 #endif

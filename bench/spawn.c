@@ -1,0 +1,197 @@
+/* spawn.c - how long does a task live, at the least; do many share the work? */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+/* ---- one after the other ---- */
+
+static int nothing(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static cc_time spawn_joins(long n)
+{
+	cc_time begin = cc_now();
+
+	for (long i = 0; i < n; i++) {
+		CCTask task;
+
+		bench_spawn(&task, nothing, NULL);
+		bench_join(task);
+	}
+	return cc_now() - begin;
+}
+
+static void spawn_join_seq(const char *name)
+{
+	long n;
+	cc_time ns = bench_calibrate(5000, spawn_joins, &n);
+
+	bench_report(name, n, ns, "\"op\":\"spawn_and_join\"");
+}
+
+/* ---- many at once ---- */
+
+static atomic_long ran;
+
+static int count(void *arg)
+{
+	(void)arg;
+	/* Relaxed: read after the join. */
+	atomic_fetch_add_explicit(&ran, 1, memory_order_relaxed);
+	return 0;
+}
+
+/* Spawns n tasks and joins each; their handles are set-up. */
+static cc_time batch(long n, cc_task_main *main)
+{
+	CCTask *task = bench_array(n, sizeof *task);
+	cc_time ns = -cc_now();
+
+	for (long i = 0; i < n; i++)
+		bench_spawn(&task[i], main, NULL);
+	for (long i = 0; i < n; i++)
+		bench_join(task[i]);
+	ns += cc_now();
+	free(task);
+	return ns;
+}
+
+static void spawn_batch(const char *name, long n)
+{
+	cc_time ns;
+
+	n = bench_arg("n", n);
+	ns = batch(n, count);
+	bench_check(ran == n, "tasks are missing");
+	bench_report(name, n, ns, "\"op\":\"spawn\"");
+}
+
+static void spawn_batch_100k(const char *name)
+{
+	spawn_batch(name, 100000);
+}
+
+static void spawn_batch_1m(const char *name)
+{
+	spawn_batch(name, 1000000);
+}
+
+/* ---- fork and join: both branches are tasks, below the cutoff plain calls ---- */
+
+struct node {
+	long n, cutoff, result;
+};
+
+static long fib(long n)
+{
+	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+static bool is_leaf(long n, long cutoff)
+{
+	return n < 2 || n < cutoff;
+}
+
+static long fib_tasks(long n, long cutoff)
+{
+	return is_leaf(n, cutoff) ? 0 : 2 + fib_tasks(n - 1, cutoff) + fib_tasks(n - 2, cutoff);
+}
+
+static int fib_node(void *arg)
+{
+	struct node *me = arg;
+	struct node left = {me->n - 1, me->cutoff, 0}, right = {me->n - 2, me->cutoff, 0};
+	CCTask task[2];
+
+	if (is_leaf(me->n, me->cutoff)) {
+		me->result = fib(me->n);
+		return 0;
+	}
+	bench_spawn(&task[0], fib_node, &left);
+	bench_spawn(&task[1], fib_node, &right);
+	bench_join(task[0]);
+	bench_join(task[1]);
+	me->result = left.result + right.result;
+	return 0;
+}
+
+static void fib_case(const char *name)
+{
+	struct node root = {0};
+	cc_time ns;
+
+	bench_check(sscanf(name, "fib_%ld_cut%ld", &root.n, &root.cutoff) == 2, "no such fib");
+	ns = -cc_now();
+	fib_node(&root);
+	ns += cc_now();
+	bench_check(root.result == fib(root.n), "the sum is wrong");
+	bench_report(name, fib_tasks(root.n, root.cutoff), ns,
+	             "\"fib\":%ld,\"cutoff\":%ld,\"op\":\"spawned_task\"", root.n, root.cutoff);
+}
+
+/* ---- tasks that compute: the speed-up over one CPU is the figure ---- */
+
+static long turns; /* of the loop below, a task */
+
+static int compute(void *arg)
+{
+	uint64_t x = 0x9e3779b97f4a7c15;
+
+	(void)arg;
+	for (long i = 0; i < turns; i++) {
+		x ^= x >> 9;
+		x ^= x << 23;
+		__asm__ volatile("" : "+r"(x)); /* every turn is made */
+	}
+	return 0;
+}
+
+/* Chooses `turns` by the best of a few, so that compute takes ns. */
+static void set_turns(long ns)
+{
+	cc_time best = CC_FOREVER;
+
+	turns = 200000;
+	for (int i = 0; i < 5; i++) {
+		cc_time begin = cc_now(), took;
+
+		compute(NULL);
+		if ((took = cc_now() - begin) < best)
+			best = took;
+	}
+	turns = (long)((double)turns * (double)ns / (double)best);
+	turns = turns > 0 ? turns : 1;
+}
+
+static void work_case(const char *name) /* covers: SCH-25/b */
+{
+	long ns, n;
+	cc_time took;
+
+	bench_check(sscanf(name, "work_%ldns", &ns) == 1 && ns > 0, "no such work");
+	n = bench_arg("n", 200000000 / ns);
+	set_turns(ns);
+	took = batch(n, compute);
+	bench_report(name, n, took, "\"work_ns\":%ld,\"speedup\":%.2f", ns,
+	             (double)ns * (double)n / (double)took);
+}
+
+const struct bench_case bench_spawn_cases[] = {
+    {"spawn_join_seq", spawn_join_seq, 0},
+    {"spawn_batch_100k", spawn_batch_100k, 0},
+    {"spawn_batch_1m", spawn_batch_1m, 0},
+    {"fib_25_cut0", fib_case, 0},
+    {"fib_32_cut10", fib_case, 0},
+    {"fib_40_cut25", fib_case, 0},
+    {"fib_*_cut*", fib_case, 0},
+    {"work_1000ns", work_case, 0},
+    {"work_10000ns", work_case, 0},
+    {"work_*ns", work_case, 0},
+    {NULL, NULL, 0},
+};
