@@ -18,6 +18,7 @@
 
 enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
+	CC__RANK_POLLS = 30,	/* who waits for descriptors at all */
 	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
 	CC__RANK_POOL = 60,	/* pools of stacks */
 	CC__RANK_SLAB = 70,	/* growing a slab: the innermost */

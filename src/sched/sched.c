@@ -57,6 +57,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	int err;
 
 	*s = (struct cc__sched){.config = *config};
+	cc__poll_init(&s->poll, &s->config.allocator);
 	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
 		return err;
 	if ((w = s->worker = hook_alloc(config, sizeof *w)) == NULL)
@@ -121,6 +122,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 	cc__thread_join(w->os);
 	cc__thread_drop(w->thread);
 	cc__nap_free(w->nap);
+	cc__poll_fini(&s->poll);
 	cc__stack_pool_fini(&s->stacks);
 	hook_free(&s->config, w, sizeof *w);
 	return 0;

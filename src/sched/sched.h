@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "os/context.h"
 #include "sched/fiber.h"
+#include "sched/poll.h"
 #include "sched/stack.h"
 #include "sched/timer.h"
 
@@ -25,6 +26,7 @@ struct cc__sched {
 	cc__a32 stopping;		/* enum cc__stopping */
 	uint32_t stops;			/* asked for so far; who stops's */
 	cc__a32 stopped;		/* futex: it has ended */
+	struct cc__poll poll;		/* descriptors its fibers wait for */
 };
 
 /* 0 or an error number; `config` has been checked. */

@@ -1,0 +1,85 @@
+/* poll.h - fibers that wait for descriptors, and whoever looks after them.
+ *
+ * A fiber lists itself with the descriptor's record and sleeps; a worker that has
+ * nothing better to do waits in the kernel for all of them (cc__poll_sleep).
+ *
+ * P1  A waiter is listed, and its descriptor armed for everybody listed, in one hold
+ *     of the record's lock.  (System calls under a lock: short ones.)
+ * P2  An event takes those whom it concerns and arms for the others, in one hold
+ *     again.  So nobody is listed without being armed for, but while the event that
+ *     will take or re-arm it is on its way to that lock.
+ * P3  A record belongs to a number, whatever file that means today.  The most that
+ *     a mistake about it costs is a wake for no reason.
+ * P4  Records never move, and are freed with the whole. */
+#ifndef CC__SCHED_POLL_H
+#define CC__SCHED_POLL_H
+
+#include <ccc/runtime.h>
+
+#include "os/poller.h"
+#include "wait/wait.h"
+
+/* What ends cc__poll_sleep from outside.  Process-wide and type-stable, its descriptor
+ * with it: who rings late, when the runtime has ended, makes the next owner look
+ * around, and writes into nobody else's file. */
+struct cc__bell {
+	cc__a32 rung;		/* 1: no need to ring again */
+	int fd;			/* constant once has_fd */
+	bool has_fd;		/* the owner's; stays true */
+	struct cc__bell *next;	/* the slab's */
+};
+
+/* Chunk c holds the records of 64 << c numbers. */
+enum { CC__POLL_FIRST = 64, CC__POLL_CHUNKS = 26 };
+
+/* All zero but for the allocator until the first wait. */
+struct cc__poll {
+	const CCAllocator *allocator;	/* constant */
+	cc__a32 opened;			/* 1: the next two are there, constant; written under
+					 * the lock of all polls */
+	struct cc__poller poller;
+	struct cc__bell *bell;
+	struct cc__poll *next, **from;	/* the list of those opened; its lock */
+	cc__a32 claimed;		/* 1: somebody sleeps here, or is about to */
+	cc__a32 waiting;		/* fibers in cc__poll_wait */
+	/* Records by number; each chunk made when first used. */
+	CC__ATOMIC(struct cc__waitq *) chunk[CC__POLL_CHUNKS];
+};
+
+void cc__poll_init(struct cc__poll *p, const CCAllocator *allocator);
+/* Nobody waits or runs any more. */
+void cc__poll_fini(struct cc__poll *p);
+
+/* cc_wait_fd for a fiber; `deadline` is not CC_NOW.  May park. */
+int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline);
+
+/* The right to sleep here, which one thread has at a time.  True: the caller has it
+ * until it releases it, and a kick from then on is for it.  So a worker claims,
+ * announces that it will sleep, looks for work, and sleeps or releases.  False also
+ * if nobody has ever waited. */
+bool cc__poll_claim(struct cc__poll *p);
+void cc__poll_release(struct cc__poll *p);
+
+/* Claimed: wait for events, at most until `deadline`, release, and wake whom the
+ * events concern.  True if there was anybody; false also after a kick, and for no
+ * reason.  No lock may be held. */
+bool cc__poll_sleep(struct cc__poll *p, cc_time deadline);
+
+/* The same for one who has not claimed: false at once if somebody else has.  With
+ * CC_NOW it only looks, takes the place of nobody and hears no kick: for the busy. */
+bool cc__poll_run(struct cc__poll *p, cc_time deadline);
+
+/* Whoever has claimed the sleep, or else the next to do so, does not sleep on.  What
+ * the caller did before is visible to it then.  The first form while p lives; the second at any
+ * time, with p's bell from when it lived. */
+void cc__poll_kick(struct cc__poll *p);
+void cc__poll_ring(struct cc__bell *bell);
+
+/* Fibers that wait, a moment ago: is it worth while to look? */
+static inline unsigned cc__poll_waiting(const struct cc__poll *p)
+{
+	/* Relaxed: a hint.  The worker that a fiber parks on sees that fiber. */
+	return cc__load(&p->waiting, CC__RELAXED);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* hosts.h - a runtime with a thread that looks after its descriptors, and sleepers
+ * that wait for one.  The worker may look after them, too: nothing here depends on
+ * who does. */
+#ifndef TEST_HOSTS_H
+#define TEST_HOSTS_H
+
+#include "sleepers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "sched/sched.h"
+
+/* ---- a runtime and a thread that looks after its descriptors ---- */
+
+struct host {
+	CCRuntime *rt;
+	struct cc__poll *poll;
+	cc__a32 stop;
+	pthread_t thread;
+};
+
+static inline void *look_after(void *arg)
+{
+	struct host *h = arg;
+
+	while (cc__load(&h->stop, CC__ACQUIRE) == 0)
+		if (!cc__poll_run(h->poll, cc_now() + 10 * CC_MSEC))
+			sched_yield();
+	return NULL;
+}
+
+static inline void host_begin(struct host *h)
+{
+	*h = (struct host){.rt = test_runtime()};
+	h->poll = &((struct cc__sched *)(void *)h->rt)->poll;
+	CHECK_EQ(pthread_create(&h->thread, NULL, look_after, h), 0);
+}
+
+static inline void host_end(struct host *h)
+{
+	cc__store(&h->stop, 1, CC__RELEASE);
+	cc__poll_kick(h->poll);
+	pthread_join(h->thread, NULL);
+	CHECK_EQ(cc__poll_waiting(h->poll), 0);
+	CHECK_EQ(cc_runtime_free(h->rt), 0);
+}
+
+/* ---- one who waits ---- */
+
+struct wait {
+	int fd;
+	unsigned events;
+	cc_time span;	/* from when it begins; CC_FOREVER, CC_NOW as they are */
+	int tries;	/* how often it has woken */
+	struct sleeper s;
+};
+
+static inline int wait_once(void *arg)
+{
+	struct wait *w = arg;
+	const cc_time deadline = w->span == CC_NOW || w->span == CC_FOREVER ? w->span
+	                                                                    : cc_now() + w->span;
+
+	return cc_wait_fd(w->fd, w->events, deadline);
+}
+
+/* Until it is so: 0 may come for no reason. */
+static inline int wait_until_ready(void *arg)
+{
+	struct wait *w = arg;
+	int err;
+
+	do {
+		err = wait_once(w);
+		w->tries++;
+	} while (err == 0 && cc_wait_fd(w->fd, w->events, CC_NOW) == EAGAIN);
+	return err;
+}
+
+static inline void wait_begin(struct wait *w, struct host *h, enum kind kind, int fd,
+                              unsigned events, cc_time span)
+{
+	w->fd = fd;
+	w->events = events;
+	w->span = span;
+	w->tries = 0;
+	sleeper_start(&w->s, h->rt, kind, wait_until_ready, w);
+}
+
+/* Asleep, and the kernel told: a fiber is PARKED; of a thread one cannot tell. */
+static inline void until_asleep(struct wait *w)
+{
+	if (w->s.kind == FIBER)
+		until_parked(&w->s);
+	else
+		sleeper_who(&w->s);
+}
+
+static inline void nonblocking(int fd)
+{
+	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+static inline void new_pipe(int end[2])
+{
+	CHECK_EQ(pipe(end), 0);
+	nonblocking(end[0]);
+	nonblocking(end[1]);
+}
+
+static inline void close_both(int end[2])
+{
+	CHECK_EQ(close(end[0]), 0);
+	CHECK_EQ(close(end[1]), 0);
+}
+
+static inline void put(int fd)
+{
+	CHECK_EQ(write(fd, "x", 1), 1);
+}
+
+static inline void fill(int fd)
+{
+	static char much[4096];
+
+	while (write(fd, much, sizeof much) > 0)
+		continue;
+	CHECK_EQ(errno, EAGAIN);
+}
+
+static inline void drain(int fd)
+{
+	char much[4096];
+
+	while (read(fd, much, sizeof much) > 0)
+		continue;
+}
+
+#endif
