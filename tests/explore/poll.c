@@ -1,0 +1,462 @@
+/* poll.c - waiting for a descriptor: waiters, events, deadlines, forget and kicks,
+ * on the real sched/poll.c.
+ *
+ * The kernel is one word: what its only descriptor is armed for and ready for, and
+ * the bell.  It orders nothing but itself and what E3 promises (os/poller.h).  Waiters are threads, which cc__poll does
+ * not tell from fibers.
+ *
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/poll.c */
+#include <errno.h>
+
+#define SHIM_REAL_SLAB
+#include "shim_pages.h"
+#include "shim_wait.h"
+#include "sched/poll.h"
+#include "sched/sched.h"
+
+void cc__schedule(struct cc__parker *fiber)
+{
+	(void)fiber;
+	mc_fail("schedule: a thread is not enqueued");
+}
+
+void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
+{
+	(void)fiber, (void)ticket, (void)deadline;
+	mc_fail("switch_away: a thread has no other stack");
+}
+
+struct cc__sched *cc__sched_here(void)
+{
+	return NULL;
+}
+
+uint64_t cc_fiber_id(void)
+{
+	return 0;
+}
+
+/* ---- the kernel ---- */
+
+enum {
+	ARMED = 3,	/* CC_FD_* */
+	READY = 3 << 2,
+	CLOSED = 1 << 4,
+	RUNG = 1 << 5,
+	FILE_ONLY = 1 << 6,	/* a regular file: not to be armed */
+};
+enum { FD = 0 };
+static cc__a32 kernel;
+static cc__a32 arms;	/* how often somebody armed it */
+
+/* What the descriptor would be reported for. */
+static unsigned reports(uint32_t w)
+{
+	return (w & READY) >> 2 & (w & ARMED);
+}
+
+/* A system call: change the word, and wake who sleeps in cc__poller_wait. */
+static uint32_t kernel_change(uint32_t clear, uint32_t set)
+{
+	uint32_t w = cc__load(&kernel, CC__RELAXED);
+	const bool arms_it = (clear & ARMED) && (set & ARMED);
+
+	/* Release: E3, to take_report. */
+	while (!cc__cas(&kernel, &w, (w & ~clear) | set, arms_it ? CC__RELEASE : CC__RELAXED,
+	                CC__RELAXED))
+		continue;
+	if (set & RUNG || reports((w & ~clear) | set) != 0)
+		cc__futex_wake(&kernel, 1);
+	return w;
+}
+
+/* The newest, as a system call sees it. */
+static uint32_t kernel_look(void)
+{
+	return cc__or(&kernel, 0, CC__RELAXED);
+}
+
+int cc__bell_new(int *err)
+{
+	*err = 0;
+	return 7;
+}
+
+void cc__bell_ring(int bell)
+{
+	MC_ASSERT(bell == 7);
+	kernel_change(0, RUNG);
+}
+
+int cc__poller_open(struct cc__poller *p, int bell)
+{
+	p->bell = bell;
+	return 0;
+}
+
+void cc__poller_close(struct cc__poller *p)
+{
+	(void)p;
+}
+
+int cc__poller_arm(const struct cc__poller *p, int fd, unsigned events, bool again)
+{
+	const uint32_t w = kernel_look();
+
+	(void)p, (void)again;
+	MC_ASSERT(fd == FD);
+	if (w & (CLOSED | FILE_ONLY))
+		return w & CLOSED ? EBADF : EPERM;
+	kernel_change(ARMED, events);
+	cc__add(&arms, 1, CC__RELAXED);
+	return 0;
+}
+
+void cc__poller_forget(const struct cc__poller *p, int fd)
+{
+	(void)p, (void)fd;
+	kernel_change(ARMED, 0);
+}
+
+/* Armed and ready: once, for one of those who ask (E1). */
+static unsigned take_report(struct cc__poller_event *event)
+{
+	uint32_t w = kernel_look();
+
+	do
+		*event = (struct cc__poller_event){.fd = FD, .ready = reports(w)};
+	while (reports(w) != 0 &&
+	       /* Acquire: E3, from who armed it. */
+	       !cc__cas(&kernel, &w, w & ~(uint32_t)ARMED, CC__ACQUIRE, CC__RELAXED));
+	return event->ready != 0;
+}
+
+unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *events, unsigned most,
+                         cc_time deadline)
+{
+	uint32_t w;
+
+	(void)p, (void)most;
+	if (deadline == CC_NOW)
+		return take_report(events);
+	while (reports(w = kernel_look()) == 0 && !(w & RUNG))
+		if (cc__futex_wait(&kernel, w, deadline) == ETIMEDOUT)
+			return 0;
+	if (w & RUNG)
+		kernel_change(RUNG, 0);
+	return take_report(events);
+}
+
+int cc__poller_block(int fd, unsigned events, cc_time deadline)
+{
+	const uint32_t w = kernel_look();
+
+	(void)fd;
+	MC_ASSERT(deadline == CC_NOW);
+	if (w & CLOSED)
+		return EBADF;
+	return (w & READY) >> 2 & events ? 0 : EAGAIN;
+}
+
+/* ---- the poll ---- */
+
+static struct cc__poll *poll;
+
+static void *alloc(void *context, size_t size)
+{
+	char *p = mc_alloc(size);
+
+	(void)context;
+	for (size_t i = 0; i < size / sizeof(uint64_t); i++)
+		((uint64_t *)(void *)p)[i] = 0;
+	return p;
+}
+
+static void release(void *context, void *p, size_t size)
+{
+	(void)context, (void)size;
+	mc_free(p);
+}
+
+static const CCAllocator allocator = {alloc, release, NULL};
+
+static void make(void)
+{
+	poll = alloc(NULL, sizeof *poll);
+	cc__poll_init(poll, &allocator);
+}
+
+/* With its record: a first wait that ends at once. */
+static void make_and_open(void)
+{
+	make();
+	cc__init(&kernel, FILE_ONLY);
+	MC_ASSERT(cc__poll_wait(poll, FD, CC_FD_READ, CC_FOREVER) == 0);
+	cc__init(&kernel, 0);
+}
+
+static void look_after(void)
+{
+	for (;;)
+		cc__poll_run(poll, CC_FOREVER);
+}
+
+static struct cc__waitq *record_of_fd(void)
+{
+	return cc__peek(&poll->chunk[0]) + FD;
+}
+
+static int got[MC_THREADS];	/* each waiter's own */
+
+/* Where the waiter has been: who touches it now is found. */
+static __attribute__((noinline)) void scribble(void)
+{
+	char waste[384];
+
+	for (size_t i = 0; i < sizeof waste; i += 8)
+		*(uint64_t *)(void *)(waste + i) = i;
+	__asm__ __volatile__("" ::"r"(waste) : "memory");
+}
+
+/* A wake may come for no reason, of a file that is not ready. */
+static void wait_for(unsigned events, cc_time deadline)
+{
+	int err;
+
+	be_thread();
+	do {
+		err = cc__poll_wait(poll, FD, events, deadline);
+		scribble();
+	} while (err == 0 && !((kernel_look() & READY) >> 2 & events));
+	got[mc_self()] = err;
+}
+
+static void read_for_ever(void)
+{
+	wait_for(CC_FD_READ, CC_FOREVER);
+}
+
+static void write_for_ever(void)
+{
+	wait_for(CC_FD_WRITE, CC_FOREVER);
+}
+
+static void read_a_second(void)
+{
+	wait_for(CC_FD_READ, cc__now() + CC_SEC);
+}
+
+static void become_readable(void)
+{
+	kernel_change(0, CC_FD_READ << 2);
+}
+
+/* Who makes it ready looks after it afterwards, which leaves room for another thread. */
+static void become_readable_and_look(void)
+{
+	become_readable();
+	look_after();
+}
+
+static void become_both_and_look(void)
+{
+	become_readable();
+	kernel_change(0, CC_FD_WRITE << 2);
+	look_after();
+}
+
+static void at_rest(void)
+{
+	MC_ASSERT(record_of_fd()->head == NULL && cc__poll_waiting(poll) == 0);
+	check_threads_at_rest();
+}
+
+static void all_ready(void)
+{
+	at_rest();
+	for (int i = 0; i < MC_THREADS; i++)
+		MC_ASSERT(got[i] == 0);
+}
+
+static void outcome(void)
+{
+	at_rest();
+	mc_outcome("%s", got[0] == 0 ? "ready" : got[0] == EBADF ? "forgotten" : "late");
+}
+
+/* The last body looks after descriptors, for ever. */
+#define POLL_SCENARIO(name, ...) \
+	SCENARIO(name, .init = make_and_open, .spurious = MC_NONE, .timeouts = 1, __VA_ARGS__)
+
+/* ---- events ---- */
+
+POLL_SCENARIO(poll_event_wakes, .body = {read_for_ever, become_readable, look_after}, .daemon = 4,
+              .final = all_ready)
+POLL_SCENARIO(poll_event_wakes_both, .weak = 1,
+              .body = {read_for_ever, read_for_ever, become_readable_and_look}, .daemon = 4,
+              .final = all_ready)
+
+/* The writer's turn comes only after the reader's: it must still be armed for. */
+static void read_then_let_write(void)
+{
+	read_for_ever();
+	kernel_change(0, CC_FD_WRITE << 2);
+}
+POLL_SCENARIO(poll_directions, .weak = 1,
+              .body = {read_then_let_write, write_for_ever, become_readable_and_look}, .daemon = 4,
+              .final = all_ready)
+
+/* The busy one looks, the other sleeps: an event belongs to one of them. */
+static void look_once(void)
+{
+	cc__poll_run(poll, CC_NOW);
+}
+POLL_SCENARIO(poll_event_and_two_who_look,
+              .body = {read_for_ever, look_once, become_readable_and_look}, .daemon = 4,
+              .final = all_ready)
+
+static void become_readable_and_look_once_open(void)
+{
+	become_readable();
+	mc_wait_while(&poll->opened, 0);
+	look_after();
+}
+SCENARIO(poll_first_wait_of_two, .init = make, .spurious = MC_NONE, .weak = 1,
+         .body = {read_for_ever, read_for_ever, become_readable_and_look_once_open}, .daemon = 4,
+         .final = all_ready)
+
+/* ---- deadlines ---- */
+
+POLL_SCENARIO(poll_deadline, .body = {read_a_second, become_readable, look_after}, .daemon = 4,
+              .final = outcome, .outcomes = "ready late")
+POLL_SCENARIO(poll_deadline_of_one_of_two, .weak = 1,
+              .body = {read_a_second, write_for_ever, become_both_and_look}, .daemon = 4,
+              .final = outcome, .outcomes = "ready late")
+
+/* ---- forget ---- */
+
+/* Once somebody is in: who comes later has no right to wait. */
+static void forget_and_close(void)
+{
+	mc_wait_while(&arms, 0);
+	MC_ASSERT(cc_fd_forget(FD) == 0);
+	kernel_change(ARMED, CLOSED);
+}
+POLL_SCENARIO(poll_forget, .body = {read_for_ever, forget_and_close, look_after}, .daemon = 4,
+              .final = outcome, .outcomes = "forgotten")
+POLL_SCENARIO(poll_forget_or_event,
+              .body = {read_for_ever, forget_and_close, become_readable_and_look}, .daemon = 4,
+              .final = outcome, .outcomes = "ready forgotten")
+POLL_SCENARIO(poll_forget_or_deadline, .body = {read_a_second, forget_and_close, look_after},
+              .daemon = 4, .final = outcome, .outcomes = "late forgotten")
+POLL_SCENARIO(poll_forget_event_or_deadline, .weak = 1,
+              .body = {read_a_second, forget_and_close, become_readable_and_look}, .daemon = 4,
+              .final = outcome, .outcomes = "ready late forgotten")
+
+/* Closed, and alive as a duplicate: the event takes the reader, and arming for the
+ * writer is refused.  It is woken all the same, and finds out. */
+static void write_beside_a_reader(void)
+{
+	mc_wait_while(&arms, 0);
+	write_for_ever();
+}
+
+static void close_when_both_wait_and_look(void)
+{
+	mc_wait_while(&arms, 0);
+	mc_wait_while(&arms, 1);
+	kernel_change(0, CC_FD_READ << 2 | CLOSED);
+	look_after();
+}
+
+static void both_told(void)
+{
+	at_rest();
+	MC_ASSERT(got[0] == 0 && got[1] == EBADF);
+}
+POLL_SCENARIO(poll_closed_with_a_duplicate, .weak = 1,
+              .body = {read_for_ever, write_beside_a_reader, close_when_both_wait_and_look},
+              .daemon = 4, .final = both_told)
+
+/* ---- kicks ---- */
+
+static cc__a32 work;	/* what the kick is about */
+static cc__a32 asleep;	/* the sleeper's announcement */
+
+/* As a worker does: claim, announce, look, sleep. */
+static void sleep_until_work(void)
+{
+	for (;;) {
+		while (!cc__poll_claim(poll))
+			mc_wait_while(&poll->claimed, 1);
+		cc__store(&asleep, 1, CC__SEQ_CST);
+		if (cc__load(&work, CC__SEQ_CST) != 0)
+			break;
+		cc__poll_sleep(poll, CC_FOREVER);
+		cc__store(&asleep, 0, CC__RELAXED);
+		if (cc__load(&work, CC__RELAXED) != 0)
+			return;
+	}
+	cc__poll_release(poll);
+}
+
+static void bring_work(void)
+{
+	cc__store(&work, 1, CC__SEQ_CST);
+	if (cc__load(&asleep, CC__SEQ_CST) != 0)
+		cc__poll_kick(poll);
+}
+
+static void kick_and_look(void)
+{
+	cc__poll_kick(poll);
+	cc__poll_run(poll, CC_NOW);
+}
+
+static void kick_and_sleep(void)
+{
+	cc__poll_kick(poll);
+	cc__poll_run(poll, cc__now() + CC_SEC);
+}
+
+/* Without the announcement: the kick alone brings the work along. */
+static void sleep_once(void)
+{
+	cc__poll_run(poll, CC_FOREVER);
+	MC_ASSERT(cc__load(&work, CC__RELAXED) != 0);
+}
+
+static void work_and_kick(void)
+{
+	cc__store(&work, 1, CC__RELAXED);
+	cc__poll_kick(poll);
+}
+POLL_SCENARIO(poll_kick_ends_sleep, .body = {sleep_until_work, bring_work})
+POLL_SCENARIO(poll_kicked_twice, .body = {sleep_until_work, bring_work, bring_work})
+POLL_SCENARIO(poll_kick_brings_work, .body = {sleep_once, work_and_kick, work_and_kick})
+POLL_SCENARIO(poll_kick_is_not_taken_by_a_look,
+              .body = {sleep_until_work, bring_work, kick_and_look})
+POLL_SCENARIO(poll_kick_is_not_taken_by_the_sleeper_before,
+              .body = {sleep_until_work, bring_work, kick_and_sleep})
+
+/* The runtime has ended. */
+static struct cc__bell *bell;
+
+static void make_for_late_ring(void)
+{
+	make_and_open();
+	bell = poll->bell;
+}
+
+static void ring_late(void)
+{
+	cc__poll_ring(bell);
+}
+
+static void end(void)
+{
+	cc__poll_fini(poll);
+	mc_free(poll);
+}
+SCENARIO(poll_ring_after_the_end, .init = make_for_late_ring, .body = {end, ring_late},
+         .leaks = true)
