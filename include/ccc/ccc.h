@@ -3,6 +3,7 @@
 #define CCC_CCC_H
 
 #include <ccc/base.h>
+#include <ccc/blocking.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/runtime.h>

@@ -58,6 +58,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 
 	*s = (struct cc__sched){.config = *config};
 	cc__poll_init(&s->poll, &s->config.allocator);
+	cc__blocking_init(&s->blocking, CC__BLOCKING_MAX, CC__BLOCKING_IDLE);
 	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
 		return err;
 	if ((w = s->worker = hook_alloc(config, sizeof *w)) == NULL)
@@ -119,6 +120,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 			return ETIMEDOUT;
 		deadline = CC_FOREVER;	/* it is on its way */
 	}
+	cc__blocking_fini(&s->blocking);
 	cc__thread_join(w->os);
 	cc__thread_drop(w->thread);
 	cc__nap_free(w->nap);

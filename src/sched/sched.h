@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "os/context.h"
+#include "sched/blocking.h"
 #include "sched/fiber.h"
 #include "sched/poll.h"
 #include "sched/stack.h"
@@ -22,6 +23,7 @@ struct cc__sched {
 	CCConfig config;		/* constant */
 	struct cc__stack_pool stacks;
 	struct cc__worker *worker;	/* constant */
+	struct cc__blocking blocking;	/* its own lock */
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
 	cc__a32 stopping;		/* enum cc__stopping */
 	uint32_t stops;			/* asked for so far; who stops's */

@@ -7,7 +7,7 @@
  * that may sleep for ever.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/worker.c
- * sched/sched.c sched/fiber.c sched/timer.c */
+ * sched/sched.c sched/fiber.c sched/timer.c sched/blocking.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

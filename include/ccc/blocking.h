@@ -1,0 +1,31 @@
+/* blocking.h - calls that block the thread they are made on. */
+#ifndef CCC_BLOCKING_H
+#define CCC_BLOCKING_H
+
+#include <ccc/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Run fn(arg) where it may block: on an OS thread that the calling fiber's runtime
+ * keeps for such calls.  The fiber waits meanwhile, its worker runs others; *result
+ * (NULL: not wanted) is what fn returned.  0, always after fn has run: there is no
+ * deadline, and cancellation does not end it.  EINVAL: no fn.
+ *
+ * The runtime has a limited number of these threads.  Calls beyond it wait for
+ * their turn, first come, first served: one that only another call's end would
+ * end must not be made from behind that many.
+ *
+ * Inside, fn is a thread like any other: cc_fiber_id() is 0, everything that a
+ * thread may call can be called, a runtime of NULL means the default one.  It
+ * takes none of the program's signals, and its errno does not come back.
+ *
+ * Called by a thread, or where no thread can be had, fn runs on the spot.  Any
+ * thread; may park. */
+CC_API int cc_blocking(int (*fn)(void *arg), void *arg, int *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/* blocking.h - a pool of OS threads for calls that block.
+ *
+ * A job lives on its caller's stack.  It goes to an idle thread, else into a queue;
+ * and a thread is started for it unless one is about to look there, or there are
+ * as many as there may be.
+ *
+ * B1  A thread looks into the queue and lists itself as idle in one hold of the
+ *     lock.  So jobs wait only while nobody is idle, and are taken in their order.
+ * B2  The newest idle thread gets the next job: the others grow old, and end when
+ *     they have been idle for long enough.
+ * B3  `live` counts the threads that will look into the queue again, from before
+ *     they start.  A thread is counted out in the hold that takes it off the idle
+ *     list without a job: none is handed to a thread that ends.  Jobs wait only
+ *     while `live` is not 0.
+ * B4  A job is told its end under its own lock, and touched no more after that.
+ * B5  A thread that is counted out is joined by the one that is counted out next,
+ *     or by fini.  So the last is left over, not one for each that ever ended. */
+#ifndef CC__SCHED_BLOCKING_H
+#define CC__SCHED_BLOCKING_H
+
+#include "wait/wait.h"
+
+struct cc__blocking_job;
+struct cc__blocking_thread;
+
+struct cc__blocking {
+	unsigned max;		/* constant; most threads at once, 0: no pool */
+	cc_time idle_time;	/* constant; an idle thread ends after that */
+	struct cc__waitq idle;	/* idle threads, newest first; its lock is the pool's */
+	/* Below: that lock. */
+	struct cc__blocking_job *first, *last;	/* jobs that wait, oldest first */
+	unsigned waiting;			/* how many these are */
+	struct cc__blocking_thread *ended;	/* counted out, to be joined (B5) */
+	unsigned live;				/* B3 */
+	unsigned looking;			/* of these: run no job before they look */
+	unsigned started;			/* ever: numbers for names */
+	bool closing;				/* fini: whoever finds no job ends */
+};
+
+/* What a runtime has unless it is told otherwise. */
+enum { CC__BLOCKING_MAX = 64 };
+#define CC__BLOCKING_IDLE (10 * CC_SEC)
+
+void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time);
+/* Every cc__blocking_run has returned.  Returns when all threads have ended. */
+void cc__blocking_fini(struct cc__blocking *p);
+
+/* Have fn(arg) run by a thread of the pool, and wait for its end; *result unless
+ * that is NULL.  Without a thread it runs right here.  0.  May park. */
+int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, int *result);
+
+#endif

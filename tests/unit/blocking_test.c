@@ -1,0 +1,631 @@
+/* blocking_test.c - cc_blocking and the pool behind it.
+ *
+ * link-wrap: pthread_create pthread_join */
+#include "sleepers.h"
+#include "tasks.h"
+#include "test.h"
+
+#include <ccc/ccc.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sched/blocking.h"
+#include "sched/sched.h"
+
+/* ---- threads started and joined; or they do not start ---- */
+
+static cc__a32 no_threads;	/* not 0: pthread_create fails */
+static cc__a32 refused, started, joined;
+
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*main)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*main)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*main)(void *), void *arg)
+{
+	if (cc__load(&no_threads, CC__ACQUIRE) != 0) {
+		cc__add(&refused, 1, CC__RELAXED);
+		return EAGAIN;
+	}
+	cc__add(&started, 1, CC__RELAXED);
+	return __real_pthread_create(t, a, main, arg);
+}
+
+int __real_pthread_join(pthread_t t, void **result);
+int __wrap_pthread_join(pthread_t t, void **result);
+int __wrap_pthread_join(pthread_t t, void **result)
+{
+	cc__add(&joined, 1, CC__RELAXED);
+	return __real_pthread_join(t, result);
+}
+
+/* Threads that were started and not joined. */
+static unsigned unjoined(void)
+{
+	return cc__load(&started, CC__RELAXED) - cc__load(&joined, CC__RELAXED);
+}
+
+/* ---- helpers ---- */
+
+#define HOUR (3600 * CC_SEC)
+#define PAUSE (20 * CC_MSEC)
+
+enum { MANY = 200, MANY_IDLE = 2 * CC__BATCH_MAX + 8 };
+
+/* One call to a pool of the test's own, made by a fiber. */
+struct call {
+	struct cc__blocking *pool;
+	int (*fn)(void *arg);
+	void *arg;
+};
+
+static int call_main(void *arg)
+{
+	struct call *c = arg;
+	int result = -1;
+
+	CHECK_EQ(cc__blocking_run(c->pool, c->fn, c->arg, &result), 0);
+	return result;
+}
+
+static CCTask call(CCRuntime *rt, struct call *c)
+{
+	return spawn(rt, call_main, c);
+}
+
+struct numbers {
+	unsigned live, waiting, started;
+};
+
+static struct numbers look_at(struct cc__blocking *p)
+{
+	struct numbers n;
+
+	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
+	n = (struct numbers){.live = p->live, .waiting = p->waiting, .started = p->started};
+	cc__unlock(&p->idle.lock);
+	return n;
+}
+
+/* How many threads of this process bear a name that begins so. */
+static unsigned threads_named(const char *begin)
+{
+	DIR *d = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	if (d == NULL)
+		return 0;
+	for (struct dirent *e; (e = readdir(d)) != NULL;) {
+		char path[300], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
+		if ((f = fopen(path, "r")) == NULL)
+			continue;
+		if (fgets(name, sizeof name, f) != NULL)
+			n += strncmp(name, begin, strlen(begin)) == 0;
+		fclose(f);
+	}
+	closedir(d);
+	return n;
+}
+
+/* Who is joined may be seen for a moment longer. */
+static void no_thread_is_left(void)
+{
+	TEST_UNTIL(threads_named("cc-block-") == 0);
+}
+
+static int give(void *arg)
+{
+	return *(int *)arg;
+}
+
+/* Blocks its thread until the gate opens. */
+static int block_at(void *arg)
+{
+	struct gate *g = arg;
+
+	cc__add(&g->arrived, 1, CC__RELEASE);
+	TEST_UNTIL((usleep(100), cc__load(&g->open, CC__ACQUIRE) != 0));
+	return 0;
+}
+
+static void gate_open(struct gate *g)
+{
+	cc__store(&g->open, 1, CC__RELEASE);
+}
+
+static void until_arrived(struct gate *g, unsigned n)
+{
+	TEST_UNTIL(cc__load(&g->arrived, CC__ACQUIRE) == n);
+}
+
+/* ---- the call ---- */
+
+static int call_give(void *arg)
+{
+	int result = 0;
+
+	CHECK_EQ(cc_blocking(give, arg, &result), 0);
+	CHECK_EQ(cc_blocking(give, arg, NULL), 0);
+	return result;
+}
+
+TEST(blocking_hands_the_result_back)
+{
+	CCRuntime *rt = test_runtime();
+	int seven = 7;
+
+	CHECK_EQ(join(spawn(rt, call_give, &seven)), 7);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+struct seen {
+	uint64_t fiber;
+	pthread_t thread;
+	char name[16];
+};
+
+static int see(void *arg)
+{
+	struct seen *s = arg;
+
+	s->fiber = cc_fiber_id();
+	s->thread = pthread_self();
+	pthread_getname_np(s->thread, s->name, sizeof s->name);
+	return 0;
+}
+
+static int call_see(void *arg)
+{
+	const uint64_t me = cc_fiber_id();
+
+	CHECK_EQ(cc_blocking(see, arg, NULL), 0);
+	CHECK_EQ(cc_fiber_id(), me);
+	CHECK(!pthread_equal(((struct seen *)arg)->thread, pthread_self()));
+	return 0;
+}
+
+TEST(blocking_runs_on_a_thread_of_the_pool)
+{
+	CCRuntime *rt = test_runtime();
+	struct seen s = {.fiber = 1};
+
+	join(spawn(rt, call_see, &s));
+	CHECK_EQ(s.fiber, 0);
+	CHECK_STR(s.name, "cc-block-1");
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	no_thread_is_left();
+}
+
+TEST(blocking_in_a_thread_runs_right_there)
+{
+	struct seen s = {.fiber = 1};
+	int seven = 7, result = 0;
+
+	CHECK_EQ(cc_blocking(see, &s, NULL), 0);
+	CHECK(s.fiber == 0 && pthread_equal(s.thread, pthread_self()));
+	CHECK_EQ(cc_blocking(give, &seven, &result), 0);
+	CHECK_EQ(result, 7);
+}
+
+static int call_nothing(void *arg)
+{
+	int result = 5;
+
+	(void)arg;
+	CHECK_EQ(cc_blocking(NULL, NULL, &result), EINVAL);
+	return result;
+}
+
+TEST(blocking_without_a_function_is_refused)
+{
+	CCRuntime *rt = test_runtime();
+
+	CHECK_EQ(call_nothing(NULL), 5);
+	CHECK_EQ(join(spawn(rt, call_nothing, NULL)), 5);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static int beat_until_blocked(void *arg)
+{
+	struct gate *g = arg;
+
+	while (cc__load(&g->arrived, CC__ACQUIRE) == 0)
+		cc_yield();
+	for (int i = 0; i < 1000; i++)
+		cc_yield();
+	gate_open(g);	/* the job ends only because we run */
+	return 0;
+}
+
+static int call_block(void *arg)
+{
+	int result = -1;
+
+	CHECK_EQ(cc_blocking(block_at, arg, &result), 0);
+	return result;
+}
+
+TEST(blocking_leaves_the_worker_to_others)
+{
+	CCRuntime *rt = test_runtime();
+	struct gate g = {0};
+	CCTask blocked = spawn(rt, call_block, &g);
+
+	join(spawn(rt, beat_until_blocked, &g));
+	CHECK_EQ(join(blocked), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- what a job may do ---- */
+
+static int spawn_and_join(void *arg)
+{
+	CCRuntime *rt = arg;
+	int seven = 7;
+
+	return join(spawn(rt, give, &seven));
+}
+
+static int call_spawn(void *arg)
+{
+	int result = 0;
+
+	CHECK_EQ(cc_blocking(spawn_and_join, arg, &result), 0);
+	return result;
+}
+
+TEST(blocking_job_spawns_and_joins)
+{
+	CCRuntime *rt = test_runtime();
+
+	CHECK_EQ(join(spawn(rt, call_spawn, rt)), 7);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static int call_inside(void *arg)
+{
+	struct seen s;
+	int result = 0;
+
+	CHECK_EQ(cc_blocking(see, &s, NULL), 0);
+	CHECK(pthread_equal(s.thread, pthread_self()));
+	CHECK_EQ(cc_blocking(give, arg, &result), 0);
+	return result;
+}
+
+static int call_nested(void *arg)
+{
+	int result = 0;
+
+	CHECK_EQ(cc_blocking(call_inside, arg, &result), 0);
+	return result;
+}
+
+TEST(blocking_inside_a_job_runs_right_there)
+{
+	CCRuntime *rt = test_runtime();
+	int seven = 7;
+
+	CHECK_EQ(join(spawn(rt, call_nested, &seven)), 7);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(blocking_is_not_ended_by_a_wake_for_no_reason)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	struct gate g = {0};
+	struct call c = {&pool, block_at, &g};
+	struct sleeper s;
+
+	cc__blocking_init(&pool, 1, HOUR);
+	for (int kind = 0; kind < KINDS; kind++) {
+		g = (struct gate){0};
+		sleeper_start(&s, rt, (enum kind)kind, call_main, &c);
+		until_arrived(&g, 1);
+		for (int i = 0; i < 100; i++) {
+			cc__unpark(until_parked(&s));
+			sched_yield();
+		}
+		until_parked(&s);
+		gate_open(&g);
+		CHECK_EQ(sleeper_join(&s), 0);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+/* ---- how many threads ---- */
+
+static cc__a32 inside, most_inside;
+
+static int pause_inside(void *arg)
+{
+	const uint32_t n = cc__add(&inside, 1, CC__ACQ_REL) + 1;
+	uint32_t most = cc__load(&most_inside, CC__RELAXED);
+
+	while (most < n && !cc__cas_weak(&most_inside, &most, n, CC__RELAXED, CC__RELAXED))
+		continue;
+	usleep(PAUSE / CC_USEC);
+	cc__sub(&inside, 1, CC__ACQ_REL);
+	return arg != NULL;
+}
+
+TEST(blocking_is_bounded)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	struct call c = {&pool, pause_inside, NULL};
+	CCTask task[MANY];
+	cc_time begin = cc_now(), took;
+
+	cc__store(&most_inside, 0, CC__RELAXED);
+	cc__blocking_init(&pool, 8, HOUR);
+	for (int i = 0; i < MANY; i++)
+		task[i] = call(rt, &c);
+	for (int i = 0; i < MANY; i++)
+		CHECK_EQ(join(task[i]), 0);
+	took = cc_now() - begin;
+	CHECK_EQ(cc__load(&most_inside, CC__RELAXED), 8);
+	CHECK_EQ(look_at(&pool).started, 8);
+	CHECK(took >= MANY / 8 * PAUSE);
+	CHECK(took < MANY / 8 * PAUSE * 4 * (cc_time)test_slowness());
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+	no_thread_is_left();
+}
+
+struct line {
+	int next;	/* the one thread's */
+	int place[10];
+};
+
+struct ordered {
+	struct line *line;
+	int me;
+};
+
+static int take_place(void *arg)
+{
+	struct ordered *o = arg;
+
+	o->line->place[o->line->next++] = o->me;
+	return 0;
+}
+
+TEST(blocking_jobs_wait_in_their_order)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	struct gate g = {0};
+	struct call first = {&pool, block_at, &g}, c[10];
+	struct line line = {0};
+	struct ordered o[10];
+	CCTask held, task[10];
+
+	cc__blocking_init(&pool, 1, HOUR);
+	held = call(rt, &first);
+	until_arrived(&g, 1);
+	for (int i = 0; i < 10; i++) {
+		o[i] = (struct ordered){&line, i};
+		c[i] = (struct call){&pool, take_place, &o[i]};
+		task[i] = call(rt, &c[i]);
+		TEST_UNTIL(look_at(&pool).waiting == (unsigned)i + 1);
+	}
+	gate_open(&g);
+	join(held);
+	for (int i = 0; i < 10; i++) {
+		join(task[i]);
+		CHECK_EQ(line.place[i], i);
+	}
+	CHECK_EQ(look_at(&pool).started, 1);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+static int call_many_times(void *arg)
+{
+	struct call *c = arg;
+	int sum = 0;
+
+	for (int i = 0; i < 1000; i++)
+		sum += call_main(c);
+	return sum;
+}
+
+TEST(blocking_one_after_another_needs_one_thread)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	int one = 1;
+	struct call c = {&pool, give, &one};
+
+	cc__blocking_init(&pool, 8, HOUR);
+	CHECK_EQ(join(spawn(rt, call_many_times, &c)), 1000);
+	CHECK_EQ(look_at(&pool).started, 1);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+/* N threads that block at the gate at once, and are idle again. */
+static void grow_to(CCRuntime *rt, struct cc__blocking *pool, unsigned n)
+{
+	struct gate g = {0};
+	struct call c = {pool, block_at, &g};
+	CCTask task[MANY_IDLE];
+
+	for (unsigned i = 0; i < n; i++)
+		task[i] = call(rt, &c);
+	until_arrived(&g, n);
+	CHECK_EQ(look_at(pool).live, n);
+	gate_open(&g);
+	for (unsigned i = 0; i < n; i++)
+		join(task[i]);
+}
+
+TEST(blocking_idle_threads_end)
+{
+	CCRuntime *rt = test_runtime();
+	const unsigned before = unjoined();
+	struct cc__blocking pool;
+
+	cc__blocking_init(&pool, 8, PAUSE);
+	for (int round = 0; round < 3; round++) {
+		grow_to(rt, &pool, 4);
+		TEST_UNTIL(look_at(&pool).live == 0);
+		no_thread_is_left();
+		CHECK_EQ(look_at(&pool).started, 4u * ((unsigned)round + 1));
+		CHECK(unjoined() <= before + 2);	/* the last; one ended as it started */
+	}
+	cc__blocking_fini(&pool);
+	CHECK_EQ(unjoined(), before);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* One job at a time keeps one of many threads from its end, and only that one. */
+TEST(blocking_newest_idle_thread_is_used)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	int one = 1;
+	struct call c = {&pool, give, &one};
+
+	cc__blocking_init(&pool, 8, 10 * PAUSE);
+	grow_to(rt, &pool, 4);
+	while (look_at(&pool).live > 1) {
+		join(call(rt, &c));
+		usleep(PAUSE / CC_USEC / 4);
+	}
+	CHECK(look_at(&pool).started <= 5);	/* 4, unless we were held up */
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+/* Threads end and jobs come at the same moments. */
+TEST(blocking_jobs_meet_threads_that_end)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	int one = 1;
+	struct call c = {&pool, give, &one};
+
+	cc__blocking_init(&pool, 4, 20 * CC_USEC);
+	for (int round = 0; round < 20; round++) {
+		CCTask task[4];
+
+		for (int i = 0; i < 4; i++)
+			task[i] = spawn(rt, call_many_times, &c);
+		for (int i = 0; i < 4; i++)
+			CHECK_EQ(join(task[i]), 1000);
+		CHECK(look_at(&pool).live <= 4);
+	}
+	TEST_UNTIL(look_at(&pool).live == 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+	no_thread_is_left();
+}
+
+/* ---- the end ---- */
+
+TEST(blocking_runtime_ends_right_after_its_jobs)
+{
+	int seven = 7;
+
+	for (int i = 0; i < 100; i++) {
+		CCRuntime *rt = test_runtime();
+
+		for (int k = 0; k < 4; k++)
+			CHECK_EQ(cc_task_spawn(rt, NULL, NULL, call_give, &seven), 0);
+		CHECK_EQ(cc_runtime_free(rt), 0);
+	}
+	no_thread_is_left();
+}
+
+TEST(blocking_many_idle_threads_end_with_the_pool)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+
+	cc__blocking_init(&pool, 64, HOUR);
+	for (int i = 0; i < 3; i++)
+		grow_to(rt, &pool, MANY_IDLE);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+	no_thread_is_left();
+}
+
+/* ---- without threads ---- */
+
+static int call_here(void *arg)
+{
+	struct call *c = arg;
+	struct seen s;
+
+	CHECK_EQ(cc__blocking_run(c->pool, see, &s, NULL), 0);
+	CHECK(s.fiber == cc_fiber_id() && pthread_equal(s.thread, pthread_self()));
+	return call_main(c);
+}
+
+TEST(blocking_without_any_thread_runs_right_there)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	int seven = 7;
+	struct call c = {&pool, give, &seven};
+
+	cc__blocking_init(&pool, 8, HOUR);
+	cc__store(&refused, 0, CC__RELAXED);
+	cc__store(&no_threads, 1, CC__RELEASE);
+	CHECK_EQ(join(spawn(rt, call_here, &c)), 7);
+	CHECK_EQ(cc__load(&refused, CC__RELAXED), 2);
+	CHECK_EQ(look_at(&pool).live, 0);
+	cc__store(&no_threads, 0, CC__RELEASE);
+	CHECK_EQ(join(call(rt, &c)), 7);
+	CHECK_EQ(look_at(&pool).live, 1);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+TEST(blocking_waits_for_the_threads_there_are)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	struct gate g = {0};
+	struct seen s = {.fiber = 1};
+	struct call held = {&pool, block_at, &g}, c = {&pool, see, &s};
+	CCTask first, second;
+
+	cc__blocking_init(&pool, 8, HOUR);
+	first = call(rt, &held);
+	until_arrived(&g, 1);
+	cc__store(&no_threads, 1, CC__RELEASE);
+	second = call(rt, &c);
+	TEST_UNTIL(look_at(&pool).waiting == 1 && look_at(&pool).live == 1);
+	gate_open(&g);
+	join(first);
+	join(second);
+	cc__store(&no_threads, 0, CC__RELEASE);
+	CHECK_EQ(s.fiber, 0);
+	CHECK_STR(s.name, "cc-block-1");
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
+
+TEST(blocking_with_a_bound_of_none_runs_right_there)
+{
+	CCRuntime *rt = test_runtime();
+	struct cc__blocking pool;
+	int seven = 7;
+	struct call c = {&pool, give, &seven};
+
+	cc__blocking_init(&pool, 0, HOUR);
+	CHECK_EQ(join(spawn(rt, call_here, &c)), 7);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	cc__blocking_fini(&pool);
+}
