@@ -1,6 +1,4 @@
-/* hosts.h - a runtime with a thread that looks after its descriptors, and sleepers
- * that wait for one.  The worker may look after them, too: nothing here depends on
- * who does. */
+/* hosts.h - a runtime, and sleepers that wait for a descriptor. */
 #ifndef TEST_HOSTS_H
 #define TEST_HOSTS_H
 
@@ -12,37 +10,32 @@
 
 #include "sched/sched.h"
 
-/* ---- a runtime and a thread that looks after its descriptors ---- */
+#ifndef HOST_WORKERS
+#define HOST_WORKERS 2
+#endif
 
 struct host {
 	CCRuntime *rt;
+	struct cc__sched *sched;
 	struct cc__poll *poll;
-	cc__a32 stop;
-	pthread_t thread;
 };
 
-static inline void *look_after(void *arg)
-{
-	struct host *h = arg;
-
-	while (cc__load(&h->stop, CC__ACQUIRE) == 0)
-		if (!cc__poll_run(h->poll, cc_now() + 10 * CC_MSEC))
-			sched_yield();
-	return NULL;
-}
-
+/* Nobody looks around by himself: what is not woken sleeps. */
 static inline void host_begin(struct host *h)
 {
-	*h = (struct host){.rt = test_runtime()};
-	h->poll = &((struct cc__sched *)(void *)h->rt)->poll;
-	CHECK_EQ(pthread_create(&h->thread, NULL, look_after, h), 0);
+	CCConfig c;
+
+	*h = (struct host){.rt = NULL};
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = HOST_WORKERS;
+	c.idle_wait = c.stack_idle = CC_FOREVER;
+	CHECK_EQ(cc_runtime_new(&h->rt, &c), 0);
+	h->sched = (struct cc__sched *)(void *)h->rt;
+	h->poll = &h->sched->poll;
 }
 
 static inline void host_end(struct host *h)
 {
-	cc__store(&h->stop, 1, CC__RELEASE);
-	cc__poll_kick(h->poll);
-	pthread_join(h->thread, NULL);
 	CHECK_EQ(cc__poll_waiting(h->poll), 0);
 	CHECK_EQ(cc_runtime_free(h->rt), 0);
 }

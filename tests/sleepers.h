@@ -24,15 +24,23 @@ struct sleeper {
 	int result;				/* main's; after sleeper_join */
 };
 
-static inline CCRuntime *test_runtime(void)
+/* With so many workers; 0: as many as usual. */
+static inline CCRuntime *test_runtime_of(unsigned workers)
 {
 	CCRuntime *rt = NULL;
 	CCConfig c;
 
 	CHECK_EQ(cc_config_init(&c), 0);
 	c.stack_idle = 3600 * CC_SEC;	/* a worker's sleep has no end of its own */
+	if (workers != 0)
+		c.workers = workers;
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
 	return rt;
+}
+
+static inline CCRuntime *test_runtime(void)
+{
+	return test_runtime_of(0);
 }
 
 /* ---- a ghost: wakes everybody it knows all the time, for no reason ---- */

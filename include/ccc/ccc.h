@@ -7,6 +7,7 @@
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/runtime.h>
+#include <ccc/stats.h>
 #include <ccc/task.h>
 
 #endif

@@ -22,7 +22,8 @@ enum {
  *
  * ETIMEDOUT, or EAGAIN for CC_NOW: it is not ready.  EBADF: not an open
  * descriptor, or forgotten meanwhile.  EINVAL: no events, or unknown ones.
- * ENOMEM: no memory, or no more watches to be had.  EMFILE, ENFILE: no descriptor
+ * ECANCELED: the calling fiber's runtime is ending (cc_runtime_free).  ENOMEM: no
+ * memory, or no more watches to be had.  EMFILE, ENFILE: no descriptor
  * left for a runtime's first wait.  Any thread; a fiber parks, a thread outside of
  * any blocks in poll(2). */
 CC_API int cc_wait_fd(int fd, unsigned events, cc_time deadline);

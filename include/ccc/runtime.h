@@ -2,7 +2,15 @@
  *
  * A default runtime starts on first use, so most programs need nothing from
  * this page.  A library that wants workers of its own, or a test that wants
- * many small runtimes in one process, makes them here. */
+ * many small runtimes in one process, makes them here.
+ *
+ * Any thread and any fiber may fork.  If there is a runtime at that time, the child
+ * has a copy of its memory and none of its workers: it may exec or exit, and until
+ * then every call that needs the runtime returns ENOTSUP there, cc_runtime_current
+ * NULL; cc_yield only yields the thread.  A task that returns in the child ends it,
+ * without its atexit functions, and its result is the status.  Workers block the
+ * program's signals, and so does what a fiber forks, until it unblocks them.
+ * Without a runtime the child is a process like any other. */
 #ifndef CCC_RUNTIME_H
 #define CCC_RUNTIME_H
 
@@ -39,7 +47,7 @@ typedef struct CCStackHooks {
 	void *context;
 } CCStackHooks;
 
-/* Statistics of the scheduler, printed at exit. */
+/* Statistics of the scheduler, in the log when a runtime ends. */
 typedef enum CCStatsMode {
 	CC_STATS_OFF,
 	CC_STATS_TEXT,	/* lines for people */
@@ -49,7 +57,7 @@ typedef enum CCStatsMode {
 /* What CCConfig.debug logs as it happens. */
 typedef enum CCDebugFlag {
 	CC_DEBUG_FLAG_JOIN = 1 << 0,	/* joins and unparks; CC_DEBUG_JOIN */
-	CC_DEBUG_FLAG_WAKE = 1 << 1,	/* how wakes are counted; CC_DEBUG_WAKE */
+	CC_DEBUG_FLAG_WAKE = 1 << 1,	/* workers' sleeps, and wakes by number; CC_DEBUG_WAKE */
 	CC_DEBUG_FLAG_INBOX = 1 << 2,	/* what goes through inboxes; CC_DEBUG_INBOX */
 	CC_DEBUG_FLAG_SYSMON = 1 << 3,	/* why workers are added or not; CC_DEBUG_SYSMON */
 	CC_DEBUG_FLAG_PARK = 1 << 4,	/* who parks and who need not; CC_PARK_DEBUG */
@@ -68,7 +76,7 @@ typedef struct CCConfig {
 	cc_time scale_interval;	/* how often the monitor looks whether workers are stuck;
 				 * it adds at most one each time */
 	cc_time worker_idle;	/* a temporary worker idle for that long retires */
-	int sysmon;		/* 0: no monitor thread, and no temporary workers */
+	int sysmon;		/* 0: no monitor thread, and no temporary workers.  CC_SYSMON */
 	cc_time idle_wait;	/* longest sleep of an idle worker before it looks around by
 				 * itself; CC_FOREVER: it waits to be woken.
 				 * CC_IDLE_WAIT_TIMEOUT_MS, where 0 is CC_FOREVER */
@@ -86,25 +94,29 @@ typedef struct CCConfig {
 	unsigned blocking_max;	/* most threads for blocking calls, 1 to 4096 */
 	cc_time blocking_idle;	/* one of them idle for that long ends */
 
-	cc_time shutdown_timeout;	/* how long cc_runtime_free waits for tasks */
+	cc_time shutdown_timeout;	/* how long cc_runtime_free waits for tasks before it
+					 * cancels them */
 
 	/* A fiber that keeps its worker for that long is reported; CC_FOREVER: none is.
 	 * CC_DEBUG_STALL in ms, where 0 is CC_FOREVER */
 	cc_time stall;
-	CCStatsMode stats;	/* of the scheduler, at exit.  CC_FIBER_STATS: 0, 1 or json */
-	int wake_stats;		/* 1: counters of the wake generation at exit.
+	/* Of the scheduler, in the log when the runtime ends; for the default one at the
+	 * latest at exit.  CC_FIBER_STATS: 0, 1 or json */
+	CCStatsMode stats;
+	int wake_stats;		/* 1: of these, the counters of the wake generation.
 				 * CC_WAKE_GEN_STATS */
 	int pressure_stats;	/* 1: what the monitor measured and why it added workers or
-				 * not, at exit.  CC_V3_PRESSURE_STATS_DUMP */
+				 * not, likewise.  CC_V3_PRESSURE_STATS_DUMP */
 	int verbose;		/* 1: a line at start says what is in force.  CC_VERBOSE */
-	unsigned debug;		/* of CCDebugFlag; a variable each */
+	unsigned debug;		/* of CCDebugFlag; a variable each.  To standard error, for
+				 * the whole process from then on */
 	int spec_assert;	/* 1: check every move of a fiber's state; for the whole
 				 * process from then on.  CC_V3_SPEC_ASSERT */
 
 	CCAllocator allocator;	/* malloc's by default */
 	CCStackHooks stacks;	/* none by default */
 	/* Where diagnostics go, a line each; NULL: standard error.  Called on a
-	 * worker as well, and must not wait for the runtime's own tasks. */
+	 * worker and on the monitor as well, and must not wait for the runtime's own tasks. */
 	void (*log)(void *context, const char *line);
 	void *log_context;	/* for `log` */
 } CCConfig;
@@ -120,21 +132,30 @@ CC_API int cc_config_init(CCConfig *config);
 CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
 /* Wait until every task of the runtime has ended, stop its workers and free it.
- * ETIMEDOUT: tasks were still there after shutdown_timeout; the runtime lives
- * on and may be freed again.  EDEADLK: called by one of its own fibers.  EINVAL:
- * NULL.  No other thread may use the runtime meanwhile, or free it too.  Blocks
- * the calling thread. */
+ *
+ * Tasks have shutdown_timeout to end, and may spawn others meanwhile.  After that
+ * the runtime takes no new tasks, and whatever its fibers wait for returns ECANCELED,
+ * then and from then on; only cc_blocking sees its call through.  What is queued
+ * still runs, and all have as long again, but no more than a second, to come to
+ * their end.
+ *
+ * ETIMEDOUT: tasks are still there; the runtime lives on, takes no new ones and may
+ * be freed again.  EDEADLK: called by one of its own fibers.  EINVAL: NULL.  No
+ * other thread may use the runtime meanwhile, or free it too.  Blocks the calling
+ * thread. */
 CC_API int cc_runtime_free(CCRuntime *runtime);
 
 /* The runtime that a task belongs to which is spawned with runtime NULL: the
  * calling fiber's own, else the default one, started if need be.  NULL if it
- * cannot be started.  Any thread; never parks. */
+ * cannot be started.  While cc_shutdown ends the default one, a thread waits for
+ * that and then starts the next; a call made through cc_blocking by one of its tasks
+ * gets NULL.  Any thread; a fiber does not park. */
 CC_API CCRuntime *cc_runtime_current(void);
 
 /* cc_runtime_free for the default runtime, with the same results; 0 if there is
- * none.  The next use starts a new one.
- *
- * A child of fork has no workers: it may only exec or exit. */
+ * none.  The next use starts a new one; after ETIMEDOUT it is still the same, which
+ * takes no tasks.  Any thread; if several call, all but one wait for that one.  Other
+ * calls that use the default one must have returned when it begins. */
 CC_API int cc_shutdown(void);
 
 #ifdef __cplusplus

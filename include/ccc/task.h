@@ -18,23 +18,35 @@ typedef struct CCTask {
 	uint64_t id;
 } CCTask;
 
+/* Where a task may run. */
+typedef enum CCMigration {
+	CC_MIGRATE_FREE,	/* on any worker, another one after each wait */
+	CC_MIGRATE_STICKY,	/* on any worker; then on that one, while it exists */
+	CC_MIGRATE_PINNED,	/* on one worker, from beginning to end */
+} CCMigration;
+
 typedef struct CCTaskOptions {
 	const char *name;	/* copied, 15 characters; NULL: none */
+	CCMigration migration;
 } CCTaskOptions;
 
 /* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
  * `out` the task must be joined or detached; without, it is detached from the
- * start.  `options` may be NULL.  EINVAL: no main, or a name too long; ENOMEM;
+ * start.  `options` may be NULL.  EINVAL: no main, a name too long, or no
+ * such migration; ENOMEM;
  * EAGAIN: tasks already wait for stacks that the system does not grant;
- * ECANCELED: the runtime has ended; whatever kept the default runtime from starting.  Nothing is spawned on an error.  Any thread; never parks. */
+ * ECANCELED: the runtime is ending (cc_runtime_free) and takes no more; whatever kept
+ * the default runtime from starting.  Nothing is spawned on an error.  Any thread;
+ * never parks. */
 CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
                          cc_task_main *main, void *arg);
 
 /* Wait for the end of a task, at most until `deadline`, and consume its handle.
  * Its result goes to *result unless that is NULL.  ETIMEDOUT, or EAGAIN for
  * CC_NOW: it still runs, the handle stays good.  EINVAL: no such task, or its
- * handle is consumed.  EDEADLK: a task that joins itself.  ENOMEM: no memory for
- * a thread's first wait.  Any number may wait for one task; each that waits when
+ * handle is consumed.  EDEADLK: a task that joins itself.  ECANCELED: the calling
+ * fiber's runtime is ending (cc_runtime_free); the handle stays good.  ENOMEM: no
+ * memory for a thread's first wait.  Any number may wait for one task; each that waits when
  * it ends gets the result.  Any thread; may park.
  *
  * errno belongs to the thread: its value before a call that may park says nothing
@@ -47,8 +59,8 @@ CC_API int cc_task_detach(CCTask task);
 /* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
 CC_API void cc_yield(void);
 
-/* Sleep until that time; 0 at once if it has passed.  ENOMEM as above.  Any
- * thread; may park. */
+/* Sleep until that time; 0 at once if it has passed.  ECANCELED, ENOMEM as above.
+ * Any thread; may park. */
 CC_API int cc_sleep_until(cc_time deadline);
 
 #ifdef __cplusplus

@@ -48,6 +48,24 @@ typedef CC__ATOMIC(uint64_t) cc__a64;
 
 #define cc__fence(order) __atomic_thread_fence(order)
 
+/* A pair of fences for two sides of which one is hot: between a store and a load
+ * the light one costs nothing, and the heavy one makes every running thread of
+ * the process execute a fence at this moment.  Where the system cannot do that,
+ * cc__fence_heavy_start leaves the flag set and both are full fences. */
+extern bool cc__fence_symmetric;	/* written before the first worker starts */
+
+static inline void cc__fence_light(void)
+{
+	if (__builtin_expect(cc__fence_symmetric, 0))
+		cc__fence(CC__SEQ_CST);
+	else
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void cc__fence_heavy(void);
+/* Before a thread that uses the pair is started. */
+void cc__fence_heavy_start(void);
+
 #endif /* CC__EXPLORE */
 
 /* Before the atomic is shared, or after nobody else can reach it. */

@@ -2,7 +2,7 @@
  *
  * L1  Held for a few dozen instructions, never across a park or a wake-up of
  *     somebody: wakes are collected under the lock and flushed after it.  (The
- *     one of rank RUNTIME is held while a runtime starts or stops.)
+ *     one of rank RUNTIME is held while a runtime starts.)
  * L2  Locks nest in the order of their ranks, smaller first.
  * L3  After cc__unlock has released the word it touches the lock no more: the
  *     next owner may free it.  (A futex wake names the address only.)
@@ -20,7 +20,8 @@ enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
 	CC__RANK_POLLS = 30,	/* who waits for descriptors at all */
 	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
-	CC__RANK_POOL = 60,	/* pools of stacks */
+	CC__RANK_TIMER = 50,	/* a worker's timers */
+	CC__RANK_POOL = 60,	/* pools of stacks, the global queue's list */
 	CC__RANK_SLAB = 70,	/* growing a slab: the innermost */
 };
 
@@ -92,6 +93,13 @@ static inline void cc__lock_drop(struct cc__lock *l)
 	if (cc__xchg(&l->word, 0, CC__RELEASE) == 2)
 		cc__unlock_slow(l);
 }
+
+static inline bool cc__lock_try(struct cc__lock *l)
+{
+	uint32_t free = 0;
+
+	return cc__cas(&l->word, &free, 1, CC__ACQUIRE, CC__RELAXED);	/* Acquire: as above */
+}
 #endif
 
 #ifndef cc__lock_pass
@@ -106,9 +114,11 @@ static inline void cc__lock_pass(struct cc__lock *l)
 }
 #endif
 
-/* cc__lock(l, rank) and cc__unlock(l): macros, so that the lock stack names
+/* cc__lock(l, rank), cc__trylock and cc__unlock(l): macros, so that the lock stack names
  * the line that took it. */
 #define cc__lock(l, rank) (cc__lock_take(l), CC__LOCK_PUSHED(l, rank))
+/* False: somebody has it. */
+#define cc__trylock(l, rank) (cc__lock_try(l) && (CC__LOCK_PUSHED(l, rank), true))
 #define cc__unlock(l) (CC__LOCK_POPPED(l), cc__lock_drop(l))
 
 #endif

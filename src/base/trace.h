@@ -15,19 +15,23 @@
 
 enum cc__event {
 	CC__EV_MOVE,		/* who's word: a -> b */
-	CC__EV_ENQUEUE,		/* who was put into a run queue; a: 1 ready, 2 inbox,
-				 * 3 starved, and locks held << 8; b: worker */
+	CC__EV_ENQUEUE,		/* who was put into a run queue; a: 1 ready,
+				 * 2 from outside, 3 starved, and locks held << 8; b: worker */
 	CC__EV_SLEEP,		/* worker a sleeps */
-	CC__EV_AWAKE,		/* worker a no longer does */
+	CC__EV_AWAKE,		/* worker a no longer does; b: enum cc__awake */
 	CC__EV_LIST,		/* who is listed with ticket a on object b */
 	CC__EV_DECIDE,		/* ticket a of who was decided with reason b */
 	CC__EV_WITHDRAW,	/* ticket a of who withdrew from object b */
 	CC__EV_FLAG,		/* ticket a of who parks on the flag at b */
 	CC__EV_STACK,		/* who has got stack a; 0: it has none any more */
+	CC__EV_PLACE,		/* who lends its stack to the fiber a; 0: has it back */
+	CC__EV_TAKE,		/* who was taken out of an inbox by worker a */
+	CC__EV_JOIN,		/* who waits for the end of task a */
+	CC__EV_POKE,		/* worker a, asleep, is sent a wake */
 };
 
 /* What is on. */
-enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2 };
+enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2, CC__WATCH_LOG = 4 };
 
 #ifdef CC__EXPLORE
 /* The explorer watches by itself. */
@@ -75,6 +79,11 @@ static inline void cc__watch_move(uint64_t number, const void *who, uint64_t fro
 		cc__watch_moved(number, who, from, to);
 }
 #endif
+
+/* Under CC__WATCH_LOG: sees each event on the thread that makes it, perhaps with
+ * locks held. */
+typedef void cc__event_fn(enum cc__event kind, const void *who, uint64_t a, uint64_t b);
+void cc__watch_log(cc__event_fn *hook);
 
 /* Switch on what is not on yet. */
 void cc__watch_also(uint32_t flags);

@@ -91,6 +91,9 @@ void cc__context_entered(void);
 /* The floating-point control words as a fresh context has them: the ABI's
  * defaults, whoever made it. */
 void cc__control_reset(void);
+/* The same, and what they were; back to that. */
+uint64_t cc__control_renew(void);
+void cc__control_restore(uint64_t words);
 
 /* The assembly below all this.  It leaves by `ret`, so the CPU guesses where a
  * switch goes on only if all callers share one call site, and their callers

@@ -140,6 +140,37 @@ cc__control_reset:
 	.cfi_endproc
 	.size	cc__control_reset, .-cc__control_reset
 
+/* uint64_t cc__control_renew(void): FPCR as it was. */
+	.globl	cc__control_renew
+	.hidden	cc__control_renew
+	.type	cc__control_renew, %function
+	.p2align 4
+cc__control_renew:
+	.cfi_startproc
+	LANDING
+	mrs	x0, fpcr
+	cbz	x0, 1f
+	msr	fpcr, xzr
+1:	ret
+	.cfi_endproc
+	.size	cc__control_renew, .-cc__control_renew
+
+/* void cc__control_restore(uint64_t words) */
+	.globl	cc__control_restore
+	.hidden	cc__control_restore
+	.type	cc__control_restore, %function
+	.p2align 4
+cc__control_restore:
+	.cfi_startproc
+	LANDING
+	mrs	x1, fpcr
+	cmp	x0, x1
+	b.eq	1f
+	msr	fpcr, x0
+1:	ret
+	.cfi_endproc
+	.size	cc__control_restore, .-cc__control_restore
+
 /* void cc__relax(void) */
 	.globl	cc__relax
 	.hidden	cc__relax

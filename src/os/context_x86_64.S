@@ -135,6 +135,54 @@ cc__control_reset:
 	.cfi_endproc
 	.size	cc__control_reset, .-cc__control_reset
 
+/* uint64_t cc__control_renew(void): x87 control word << 32 | MXCSR, as they were. */
+	.globl	cc__control_renew
+	.hidden	cc__control_renew
+	.type	cc__control_renew, @function
+	.p2align 4
+cc__control_renew:
+	.cfi_startproc
+	LANDING
+	stmxcsr	-8(%rsp)
+	fnstcw	-4(%rsp)
+	movl	-8(%rsp), %eax
+	movzwl	-4(%rsp), %edx
+	cmpl	$MXCSR_DEFAULT, %eax
+	je	1f
+	ldmxcsr	defaults(%rip)
+1:	cmpl	$X87_DEFAULT, %edx
+	je	2f
+	fldcw	4+defaults(%rip)
+2:	shlq	$32, %rdx
+	orq	%rdx, %rax
+	ret
+	.cfi_endproc
+	.size	cc__control_renew, .-cc__control_renew
+
+/* void cc__control_restore(uint64_t words) */
+	.globl	cc__control_restore
+	.hidden	cc__control_restore
+	.type	cc__control_restore, @function
+	.p2align 4
+cc__control_restore:
+	.cfi_startproc
+	LANDING
+	stmxcsr	-8(%rsp)
+	fnstcw	-4(%rsp)
+	movq	%rdi, %rdx
+	shrq	$32, %rdx
+	cmpl	%edi, -8(%rsp)
+	je	1f
+	movl	%edi, -8(%rsp)
+	ldmxcsr	-8(%rsp)
+1:	cmpw	%dx, -4(%rsp)
+	je	2f
+	movw	%dx, -4(%rsp)
+	fldcw	-4(%rsp)
+2:	ret
+	.cfi_endproc
+	.size	cc__control_restore, .-cc__control_restore
+
 	.section .rodata
 	.p2align 3
 defaults:

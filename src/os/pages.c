@@ -11,6 +11,9 @@
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
 
 size_t cc__page_size(void)
 {
@@ -35,9 +38,28 @@ void cc__pages_unmap(void *p, size_t size)
 	(void)munmap(p, size);
 }
 
+/* (Linux 5.14; the headers of older systems lack the number.) */
+enum { POPULATE_WRITE = 23 };
+
+void cc__pages_populate(void *p, size_t size)
+{
+	(void)madvise(p, size, POPULATE_WRITE);
+}
+
 void cc__pages_discard(void *p, size_t size)
 {
 	(void)madvise(p, size, MADV_DONTNEED);
+}
+
+/* An emulator (qemu-user) that nods at every advice follows none. */
+static bool nods_at_everything(void *p, size_t size)
+{
+	return madvise(p, size, 0x7fffffff) == 0;
+}
+
+bool cc__pages_wipe_on_fork(void *p, size_t size)
+{
+	return madvise(p, size, MADV_WIPEONFORK) == 0 && !nods_at_everything(p, size);
 }
 
 int cc__pages_guard(void *p, size_t size, enum cc__guard how)
@@ -57,8 +79,7 @@ enum cc__guard cc__guard_best(void)
 	if (p == NULL)
 		return CC__GUARD_SPLIT;
 	err = cc__pages_guard(p, page, CC__GUARD_LIGHT);
-	/* An emulator (qemu-user) that nods at every advice guards nothing. */
-	if (err == 0 && madvise(p, page, 0x7fffffff) == 0)
+	if (err == 0 && nods_at_everything(p, page))
 		err = ENOTSUP;
 	cc__pages_unmap(p, page);
 	return err == 0 ? CC__GUARD_LIGHT : CC__GUARD_SPLIT;

@@ -15,6 +15,13 @@ void cc__pages_unmap(void *p, size_t size);
 /* Give the memory back, keep the addresses: reads as zero afterwards. */
 void cc__pages_discard(void *p, size_t size);
 
+/* A child of fork finds zeroes there.  False: the system cannot do that. */
+bool cc__pages_wipe_on_fork(void *p, size_t size);
+
+/* About to be written, all of it: one call instead of a fault for each page.  A
+ * favour; it may do nothing. */
+void cc__pages_populate(void *p, size_t size);
+
 /* How a page is made to trap.  LIGHT leaves the mapping in one piece
  * (MADV_GUARD_INSTALL, Linux 6.13); SPLIT costs two mappings of the
  * vm.max_map_count that a process may have. */

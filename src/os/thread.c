@@ -27,6 +27,40 @@ cc_time cc__now(void)
 	return (cc_time)t.tv_sec * CC_SEC + t.tv_nsec;
 }
 
+/* ---- the heavy fence ---- */
+
+/* (The header came with Linux 4.14; musl-gcc does not find it.) */
+enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
+
+bool cc__fence_symmetric = true;
+
+static bool membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+static void probe_membarrier(void)
+{
+	cc__fence_symmetric = !membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) ||
+	                      !membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
+}
+
+void cc__fence_heavy_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, probe_membarrier);
+}
+
+void cc__fence_heavy(void)
+{
+	if (cc__fence_symmetric)
+		cc__fence(CC__SEQ_CST);
+	else
+		CC__CHECK(membarrier(MEMBARRIER_PRIVATE_EXPEDITED),
+		          "membarrier is refused that was granted at the start");
+}
+
 /* ---- futex ---- */
 
 /* (musl-gcc does not find <linux/futex.h>.) */
@@ -201,6 +235,15 @@ void cc__thread_yield(void)
 
 /* ---- last words ---- */
 
+static void say(const char *text, size_t *n)
+{
+	/* If it fails, nobody is left to tell. */
+	ssize_t written = write(STDERR_FILENO, text, *n);
+
+	(void)written;
+	*n = 0;
+}
+
 void cc__say_all(const char *first, ...)
 {
 	char line[512];
@@ -209,11 +252,13 @@ void cc__say_all(const char *first, ...)
 
 	va_start(more, first);
 	for (const char *s = first; s != NULL; s = va_arg(more, const char *))
-		while (*s != '\0' && n < sizeof line)
+		while (*s != '\0') {
 			line[n++] = *s++;
+			if (n == sizeof line)
+				say(line, &n);
+		}
 	va_end(more);
-	if (write(STDERR_FILENO, line, n) < 0)
-		return;		/* nobody is left to tell */
+	say(line, &n);
 }
 
 _Noreturn void cc__panic(const char *file, int line, const char *what)

@@ -32,6 +32,7 @@ void (*cc__panic_hook)(void) = cc__trace_dump_last;
 cc__a32 cc__watching;
 void (*cc__panic_hook)(void);
 #endif
+static CC__ATOMIC(cc__event_fn *) event_hook;
 static cc__a64 numbers = {1};
 static CC__ATOMIC(struct ring *) rings;
 static cc__a32 threads;
@@ -64,11 +65,14 @@ static __attribute__((noinline)) struct ring *here(void)
 
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b)
 {
+	/* Acquire: the hook, from cc__watch_log. */
+	const uint32_t watching = cc__load(&cc__watching, CC__ACQUIRE);
 	struct ring *r;
 	uint64_t n;
 
-	/* Relaxed: a switch for diagnosis. */
-	if (!(cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_TRACE) || (r = here()) == NULL)
+	if (watching & CC__WATCH_LOG)
+		cc__load(&event_hook, CC__RELAXED)(kind, who, a, b);	/* Relaxed: it is there */
+	if (!(watching & CC__WATCH_TRACE) || (r = here()) == NULL)
 		return;
 	n = cc__load(&r->count, CC__RELAXED);	/* Relaxed: our own */
 	r->event[n % RING] = (struct event){number, (uintptr_t)who, a, b, (uint32_t)kind};
@@ -87,11 +91,20 @@ void cc__watch_also(uint32_t flags)
 	cc__or(&cc__watching, flags, CC__RELAXED);	/* Relaxed: as above */
 }
 
+void cc__watch_log(cc__event_fn *hook)
+{
+	/* Relaxed: any of them will do.  Release: the hook, to cc__trace_add. */
+	cc__store(&event_hook, hook, CC__RELAXED);
+	cc__or(&cc__watching, CC__WATCH_LOG, CC__RELEASE);
+}
+
 static const char *const names[] = {
     [CC__EV_MOVE] = "move",     [CC__EV_ENQUEUE] = "enqueue",   [CC__EV_SLEEP] = "sleep",
     [CC__EV_AWAKE] = "awake",   [CC__EV_LIST] = "list",         [CC__EV_DECIDE] = "decide",
     [CC__EV_WITHDRAW] = "withdraw", [CC__EV_FLAG] = "flag",
-    [CC__EV_STACK] = "stack",
+    [CC__EV_STACK] = "stack",   [CC__EV_PLACE] = "place",
+    [CC__EV_TAKE] = "take",         [CC__EV_JOIN] = "join",
+    [CC__EV_POKE] = "poke",
 };
 
 static void dump_ring(int fd, const struct ring *r, uint64_t most)

@@ -64,6 +64,7 @@ static const struct variable {
     {"CC_WORKERS", COUNT, FIELD(workers), 1, WORKERS_MAX, "a number of workers: 1 to 256 is"},
     {"CC_STACK_SIZE", BYTES, FIELD(stack_size), STACK_MIN, STACK_MAX,
      "a stack size: 16K to 1G is, for example 262144 or 256K"},
+    {"CC_SYSMON", SWITCH, FIELD(sysmon), 0, 0, NULL},
     {"CC_IDLE_WAIT_TIMEOUT_MS", MSEC, FIELD(idle_wait), 0, DAY_MS,
      "a number of milliseconds: 1 to 86400000 is, and 0 for no timeout"},
     {"CC_DEBUG_STALL", MSEC, FIELD(stall), 0, DAY_MS,
@@ -186,9 +187,8 @@ static void default_free(void *context, void *p, size_t size)
 
 static unsigned default_workers(void)
 {
-	unsigned n = CC_FIBER_WORKERS != 0 ? CC_FIBER_WORKERS : cc__cpus_usable();
+	const unsigned n = CC_FIBER_WORKERS != 0 ? CC_FIBER_WORKERS : cc__cpus_usable();
 
-	n = 1;	/* until several run */
 	return n < WORKERS_MAX ? n : WORKERS_MAX;
 }
 
@@ -280,8 +280,6 @@ static const char *fault_of(const CCConfig *c)
 		return "allocator needs alloc and free (cc_config_init sets them)";
 	if ((c->stacks.acquire == NULL) != (c->stacks.release == NULL))
 		return "stacks needs both acquire and release, or neither";
-	if (c->workers != 1)
-		return "workers must be 1 in this version";
 	return NULL;
 }
 

@@ -3,11 +3,15 @@
 #include <ccc/ccc.h>
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/lock.h"
 #include "base/trace.h"
+#include "debug/log.h"
+#include "os/fork.h"
 #include "runtime/config.h"
 #include "sched/sched.h"
+#include "sched/stats.h"
 
 struct CCRuntime {
 	struct cc__sched sched;		/* first: cc__sched_runtime */
@@ -23,12 +27,22 @@ cc_time cc_now(void)
 	return cc__now();
 }
 
+static void describe(const CCRuntime *rt)
+{
+	char line[512];
+
+	cc__config_describe(&rt->sched.config, line, sizeof line);
+	cc__sched_log(&rt->sched, line);
+}
+
 int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 {
 	CCConfig c;
 	CCRuntime *rt;
 	int err;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (out == NULL)
 		return EINVAL;
 	if (config != NULL)
@@ -39,12 +53,18 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		return err;
 	if (c.spec_assert)
 		cc__watch_also(CC__WATCH_ASSERT);
+	if (c.debug != 0)
+		cc__debug_log(c.debug);
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
+	cc__fork_watch();
 	if ((err = cc__sched_start(&rt->sched, &c)) != 0) {
+		cc__fork_unwatch();
 		c.allocator.free(c.allocator.context, rt, sizeof *rt);
 		return err;
 	}
+	if (c.verbose)
+		describe(rt);
 	*out = rt;
 	return 0;
 }
@@ -54,6 +74,8 @@ int cc_runtime_free(CCRuntime *rt)
 	CCConfig c;
 	int err;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (rt == NULL)
 		return EINVAL;
 	if (cc__sched_here() == &rt->sched)
@@ -62,25 +84,76 @@ int cc_runtime_free(CCRuntime *rt)
 	if ((err = cc__sched_stop(&rt->sched, cc__from_now(c.shutdown_timeout))) != 0)
 		return err;
 	c.allocator.free(c.allocator.context, rt, sizeof *rt);
+	cc__fork_unwatch();
 	return 0;
 }
 
 /* ---- the default runtime ---- */
 
-static struct cc__lock default_lock;
-static CC__ATOMIC(CCRuntime *) default_runtime;	/* written under the lock */
+/* Who needs one while cc_shutdown frees the former waits here.  Its lock guards the
+ * other two. */
+static struct cc__waitq defaults;
+static CC__ATOMIC(CCRuntime *) default_runtime;	/* read without the lock, too */
+static const CCRuntime *ending;			/* the one that is being freed, or NULL */
 
-static int start_default(CCRuntime **out)
+/* The statistics of a default runtime that is still there when the process ends.
+ * Whoever has the lock starts one, or stops one and reports by itself. */
+static void report_at_exit(void)
+{
+	CCRuntime *rt;
+
+	if (!cc__trylock(&defaults.lock, CC__RANK_RUNTIME))
+		return;
+	rt = cc__load(&default_runtime, CC__RELAXED);	/* Relaxed: under the lock */
+	if (rt != NULL && !cc__forked())
+		cc__stats_report(&rt->sched);
+	cc__unlock(&defaults.lock);
+}
+
+/* Under the lock.  Without memory for it there will be no report. */
+static void report_later(const CCConfig *c)
+{
+	static bool registered;
+
+	if (!registered && (c->stats != CC_STATS_OFF || c->wake_stats || c->pressure_stats))
+		registered = atexit(report_at_exit) == 0;
+}
+
+/* Under the lock: until none is being freed.  An error: the wait was in vain, and the
+ * lock is not held. */
+static int wait_while_ending(void)
 {
 	int err = 0;
 
-	cc__lock(&default_lock, CC__RANK_RUNTIME);
+	/* A call that the former waits for must not wait for it. */
+	if (ending != NULL && cc__blocking_here() == &ending->sched.blocking) {
+		cc__unlock(&defaults.lock);
+		return ECANCELED;
+	}
+	while (ending != NULL && err == 0) {
+		struct cc__waiter w = {0};
+
+		if ((err = cc__wait(&defaults, &w, CC_FOREVER)) == 0)
+			cc__lock(&defaults.lock, CC__RANK_RUNTIME);
+	}
+	return err;
+}
+
+static int start_default(CCRuntime **out)
+{
+	int err;
+
+	cc__lock(&defaults.lock, CC__RANK_RUNTIME);
+	if ((err = wait_while_ending()) != 0)
+		return err;
 	/* Relaxed: written under this lock. */
 	*out = cc__load(&default_runtime, CC__RELAXED);
-	if (*out == NULL && (err = cc_runtime_new(out, NULL)) == 0)
+	if (*out == NULL && (err = cc_runtime_new(out, NULL)) == 0) {
+		report_later(&(*out)->sched.config);
 		/* Release: the runtime, to the acquire in current(). */
 		cc__store(&default_runtime, *out, CC__RELEASE);
-	cc__unlock(&default_lock);
+	}
+	cc__unlock(&defaults.lock);
 	return err;
 }
 
@@ -97,26 +170,60 @@ CCRuntime *cc_runtime_current(void)
 {
 	CCRuntime *rt;
 
-	return current(&rt) == 0 ? rt : NULL;
+	return !cc__forked() && current(&rt) == 0 ? rt : NULL;
+}
+
+/* Without the lock: tasks that need it may have to end first. */
+static int end_default(CCRuntime *rt)
+{
+	int err = cc_runtime_free(rt);
+
+	cc__lock(&defaults.lock, CC__RANK_RUNTIME);
+	ending = NULL;
+	if (err != 0)	/* it lives on */
+		/* Release: as in start_default. */
+		cc__store(&default_runtime, rt, CC__RELEASE);
+	cc__unlock(&defaults.lock);
+	cc__wake_all(&defaults, CC__REASON_SIGNAL, 0);
+	return err;
 }
 
 int cc_shutdown(void)
 {
+	const struct cc__sched *here = cc__sched_here();
 	CCRuntime *rt;
-	int err = 0;
+	int err;
 
-	/* Before the lock: whoever holds it may be waiting for this very task.
-	 * Relaxed: a fiber's own runtime was there before it. */
-	if (cc__sched_here() != NULL &&
-	    (CCRuntime *)(void *)cc__sched_here() == cc__load(&default_runtime, CC__RELAXED))
-		return EDEADLK;
-	cc__lock(&default_lock, CC__RANK_RUNTIME);
-	/* Relaxed, twice: under this lock. */
+	if (cc__forked())
+		return ENOTSUP;
+	cc__lock(&defaults.lock, CC__RANK_RUNTIME);
+	/* Relaxed, here and below: written under this lock. */
 	rt = cc__load(&default_runtime, CC__RELAXED);
-	if (rt != NULL && (err = cc_runtime_free(rt)) == 0)
-		cc__store(&default_runtime, NULL, CC__RELAXED);
-	cc__unlock(&default_lock);
-	return err;
+	if (here != NULL && ((rt != NULL && here == &rt->sched) ||
+	                     (ending != NULL && here == &ending->sched))) {
+		cc__unlock(&defaults.lock);
+		return EDEADLK;
+	}
+	if ((err = wait_while_ending()) != 0)
+		return err;
+	ending = rt = cc__load(&default_runtime, CC__RELAXED);
+	cc__store(&default_runtime, NULL, CC__RELAXED);
+	cc__unlock(&defaults.lock);
+	return rt != NULL ? end_default(rt) : 0;
+}
+
+/* ---- statistics ---- */
+
+int cc_stats(CCRuntime *rt, CCStats *out)
+{
+	int err;
+
+	if (out == NULL)
+		return EINVAL;
+	if (rt == NULL && (err = current(&rt)) != 0)
+		return err;
+	cc__sched_stats(&rt->sched, out);
+	return 0;
 }
 
 /* ---- tasks ---- */
@@ -126,6 +233,8 @@ int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_t
 {
 	int err;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (rt == NULL && (err = current(&rt)) != 0)
 		return err;
 	return cc__sched_spawn(&rt->sched, out, options, main, arg);

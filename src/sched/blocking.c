@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "os/fork.h"
 #include "sched/sched.h"
 #include "wait/slab.h"
 #include "wait/thread.h"
@@ -76,7 +77,7 @@ static void tell(struct cc__blocking_job *j, uint32_t what, int value)
 /* True: it has run.  False: it is the caller's to run. */
 static bool wait_for(struct cc__blocking_job *j)
 {
-	struct cc__waiter w = {0};
+	struct cc__waiter w = {.cancel = &cc__uncancelled};
 
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	if (j->done.user == JOB_WAITS)
@@ -210,6 +211,7 @@ static void thread_main(void *arg)
 	struct cc__blocking_thread *t = arg;
 	struct cc__blocking_job *j;
 
+	t->record->pool = t->pool;
 	cc__tls_set(t->record, NULL);
 	while ((j = next_job(t)) != NULL) {
 		int value = j->fn(j->arg);
@@ -337,10 +339,19 @@ int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, in
 	return 0;
 }
 
+const struct cc__blocking *cc__blocking_here(void)
+{
+	const struct cc__thread *t = cc__tls_get();
+
+	return t != NULL ? t->pool : NULL;
+}
+
 int cc_blocking(int (*fn)(void *arg), void *arg, int *result)
 {
 	int value;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (fn == NULL)
 		return EINVAL;
 	if (cc_fiber_id() != 0)
@@ -379,7 +390,7 @@ static void dismiss_idle(struct cc__blocking *p)
 
 void cc__blocking_fini(struct cc__blocking *p)
 {
-	struct cc__waiter w = {0};
+	struct cc__waiter w = {.cancel = &cc__uncancelled};
 
 	CC__ASSERT(p->first == NULL, "B3: a job is left behind");
 	dismiss_idle(p);

@@ -37,10 +37,6 @@ struct cc__blocking {
 	bool closing;				/* fini: whoever finds no job ends */
 };
 
-/* What a runtime has unless it is told otherwise. */
-enum { CC__BLOCKING_MAX = 64 };
-#define CC__BLOCKING_IDLE (10 * CC_SEC)
-
 void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time);
 /* Every cc__blocking_run has returned.  Returns when all threads have ended. */
 void cc__blocking_fini(struct cc__blocking *p);
@@ -48,5 +44,8 @@ void cc__blocking_fini(struct cc__blocking *p);
 /* Have fn(arg) run by a thread of the pool, and wait for its end; *result unless
  * that is NULL.  Without a thread it runs right here.  0.  May park. */
 int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, int *result);
+
+/* The pool whose thread calls; NULL: another thread. */
+const struct cc__blocking *cc__blocking_here(void);
 
 #endif

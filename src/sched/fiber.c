@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "os/fork.h"
 #include "sched/sched.h"
 #include "sched/stack.h"
 #include "wait/slab.h"
@@ -75,6 +76,11 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache)
 	flush_beyond(cache, 0);
 }
 
+size_t cc__frames_made(void)
+{
+	return cc__slab_made(&frames);
+}
+
 /* ---- begin and end of a task ---- */
 
 static char *name_place(struct cc__fiber *f)
@@ -82,33 +88,45 @@ static char *name_place(struct cc__fiber *f)
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
 
-void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id, const char *name,
-                     bool detached)
+void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
+                     const CCTaskOptions *options, bool detached)
 {
-	f->home = home;
-	/* A stale handle may be looking: its owner passes this lock. */
-	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	f->done.user = detached ? CC__TASK_DETACHED : 0;
+	const char *name = options != NULL ? options->name : NULL;
+
+	f->home = (uintptr_t)home | (options != NULL ? options->migration : CC_MIGRATE_FREE);
+	f->done.user = 0;
 	if (name != NULL) {
-		f->done.user |= CC__TASK_NAMED;
+		f->done.user = CC__TASK_NAMED;
 		strncpy(name_place(f), name, CC__NAME_MAX - 1);
 		name_place(f)[CC__NAME_MAX - 1] = '\0';
 	}
-	/* Relaxed: checked under this lock; our own cc_fiber_id runs after. */
-	cc__store(&f->id, id, CC__RELAXED);
-	cc__unlock(&f->done.lock);
+	/* Release: all of the frame, to the acquire of whoever finds this id. */
+	cc__store(&f->handle, id | (detached ? CC__HANDLE_DETACHED : 0), CC__RELEASE);
 }
 
-bool cc__frame_end(struct cc__fiber *f, int result)
+/* The end, if nobody waits: the result stays for a joiner, or nobody wants it, and
+ * *mine tells that the frame is the caller's.  False: somebody waits. */
+static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
+{
+	/* Relaxed: while it is not WAITED only we change it. */
+	uint64_t h = cc__load(&f->handle, CC__RELAXED);
+
+	*mine = joined || (h & CC__HANDLE_DETACHED);
+	/* Release: the result, to the acquire in take_result. */
+	return !(h & CC__HANDLE_WAITED) &&
+	       cc__cas(&f->handle, &h, *mine ? 0 : h | CC__HANDLE_DONE, CC__RELEASE, CC__RELAXED);
+}
+
+/* The end, under the lock, which it drops.  True: f is the caller's. */
+static bool end_locked(struct cc__fiber *f, int result, bool joined)
 {
 	struct cc__batch batch = {0};
-	bool mine, more;
+	/* Relaxed, both: WAITED, so all others pass this lock. */
+	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
+	const bool mine = joined || f->done.head != NULL || (h & CC__HANDLE_DETACHED);
+	bool more;
 
-	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	f->run.result = result;
-	cc__word_done(&f->parker);
-	if ((mine = f->done.head != NULL || (f->done.user & CC__TASK_DETACHED)))
-		cc__store(&f->id, 0, CC__RELAXED);	/* Relaxed: checked under the lock */
+	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
 	for (;;) {
 		while (f->done.head != NULL && !cc__batch_full(&batch)) {
 			*(int *)f->done.head->io = result;
@@ -123,32 +141,67 @@ bool cc__frame_end(struct cc__fiber *f, int result)
 	}
 }
 
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined)
+{
+	bool mine;
+
+	f->run.result = result;
+	cc__word_done(&f->parker);
+	CC_POINT("task.before_end", &f->parker);
+	if (end_alone(f, joined, &mine))
+		return mine;
+	cc__lock(&f->done.lock, CC__RANK_WAITQ);
+	return end_locked(f, result, joined);
+}
+
 /* ---- handles ---- */
 
-/* The frame of a handle, locked; NULL if the handle means nothing any more. */
-static struct cc__fiber *lock_handle(CCTask task)
+/* From `h`, which has DONE, to no task.  True: the frame and the result are ours. */
+static bool take_result(struct cc__fiber *f, uint64_t h, int *result)
+{
+	/* Acquire: pairs with the release in end_alone; under WAITED, with the lock.
+	 * An id never comes back, so it is still the same task. */
+	if (!cc__cas(&f->handle, &h, 0, CC__ACQUIRE, CC__RELAXED))
+		return false;
+	*result = f->run.result;
+	cc__frame_put(cc__frame_cache_here(), f);
+	return true;
+}
+
+/* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
+ * handle means nothing any more. */
+static struct cc__fiber *lock_handle(CCTask task, uint64_t *h)
 {
 	struct cc__fiber *f = task.frame;
 
 	if (f == NULL || task.id == 0)
 		return NULL;
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	/* Relaxed: written under this lock. */
-	if (cc__load(&f->id, CC__RELAXED) == task.id && !(f->done.user & CC__TASK_DETACHED))
-		return f;
+	*h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
+	while ((*h & CC__HANDLE_ID) == task.id) {
+		const uint64_t waited = *h | CC__HANDLE_WAITED;
+
+		/* Acquire: the frame, from cc__frame_begin; the result, from end_alone. */
+		if (*h == waited || cc__cas(&f->handle, h, waited, CC__ACQUIRE, CC__RELAXED)) {
+			*h = waited;
+			if (!(waited & CC__HANDLE_DETACHED))
+				return f;
+			break;
+		}
+	}
 	cc__unlock(&f->done.lock);
 	return NULL;
 }
 
-/* Under f's lock, which it drops: if the task is over, take its result and the
- * frame with it.  False: it is not over, and the lock is still held. */
-static bool consume_if_done(struct cc__fiber *f, int *result)
+/* With lock_handle's lock, which it drops: if the task is over, take its result
+ * and the frame with it.  False: it is not over, and the lock is still held. */
+static bool consume_if_done(struct cc__fiber *f, uint64_t h, int *result)
 {
-	/* Relaxed: cc__frame_end sets it under this lock. */
-	if (cc__word_state(cc__load(&f->parker.word, CC__RELAXED)) != CC__DONE)
+	if (!(h & CC__HANDLE_DONE))
 		return false;
+	/* Relaxed: WAITED, so all others pass the lock. */
+	cc__store(&f->handle, 0, CC__RELAXED);
 	*result = f->run.result;
-	cc__store(&f->id, 0, CC__RELAXED);	/* Relaxed: checked under the lock */
 	cc__unlock(&f->done.lock);
 	cc__frame_put(cc__frame_cache_here(), f);
 	return true;
@@ -166,8 +219,8 @@ static bool withdraw_joiner(void *object, struct cc__waiter *w)
 	cc__lock(&done->lock, CC__RANK_WAITQ);
 	if (w->next != NULL) {
 		cc__waitq_remove(done, w);
-		/* Relaxed: cc__frame_end sets it under this lock. */
-		undecided = cc__word_state(cc__load(&f->parker.word, CC__RELAXED)) != CC__DONE;
+		/* Relaxed: WAITED, so the end sets it under this lock. */
+		undecided = cc__load(&f->handle, CC__RELAXED) != 0;
 		if (!undecided) {
 			CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, CC__REASON_DATA);
 			*(int *)w->io = f->run.result;
@@ -186,31 +239,46 @@ static const struct cc__waitable_ops join_ops = {
 int cc_task_join(CCTask task, cc_time deadline, int *result)
 {
 	struct cc__waiter w = {0};
+	struct cc__fiber *f = task.frame;
+	uint64_t h;
 	int ignored;
-	struct cc__fiber *f;
 
+	if (cc__forked())
+		return ENOTSUP;
 	w.io = result != NULL ? result : &ignored;
-	if ((f = lock_handle(task)) == NULL)
+	/* Relaxed: take_result decides. */
+	if (f != NULL && task.id != 0 &&
+	    (h = cc__load(&f->handle, CC__RELAXED)) == (task.id | CC__HANDLE_DONE) &&
+	    take_result(f, h, w.io))
+		return 0;
+	if (deadline == CC_FOREVER && cc__sched_run_here(task, w.io))
+		return 0;
+	if ((f = lock_handle(task, &h)) == NULL)
 		return EINVAL;
-	if (consume_if_done(f, w.io))
+	if (consume_if_done(f, h, w.io))
 		return 0;
 	if (cc__self() == &f->parker) {
 		cc__unlock(&f->done.lock);
 		return EDEADLK;
 	}
+	CC__EVENT(CC__EV_JOIN, cc__self(), task.id, 0);
 	return cc__wait_as(&f->done, &join_ops, &w, deadline);
 }
 
 int cc_task_detach(CCTask task)
 {
-	struct cc__fiber *f = lock_handle(task);
+	struct cc__fiber *f;
+	uint64_t h;
 	int result;
 
-	if (f == NULL)
+	if (cc__forked())
+		return ENOTSUP;
+	if ((f = lock_handle(task, &h)) == NULL)
 		return EINVAL;
-	if (consume_if_done(f, &result))
+	if (consume_if_done(f, h, &result))
 		return 0;
-	f->done.user |= CC__TASK_DETACHED;
+	/* Relaxed: WAITED, so all others pass this lock. */
+	cc__store(&f->handle, h | CC__HANDLE_DETACHED, CC__RELAXED);
 	cc__unlock(&f->done.lock);
 	return 0;
 }
@@ -235,6 +303,17 @@ static CCFiberState public_state(uint64_t word)
 	return state[cc__word_state(word)];
 }
 
+uint64_t cc__frame_hold(struct cc__fiber *f)
+{
+	uint64_t h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
+
+	/* Acquire: the frame, from cc__frame_begin. */
+	while (h != 0 && !(h & CC__HANDLE_WAITED) &&
+	       !cc__cas_weak(&f->handle, &h, h | CC__HANDLE_WAITED, CC__ACQUIRE, CC__RELAXED))
+		continue;
+	return h & CC__HANDLE_ID;
+}
+
 /* False: there is no task in f. */
 static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 {
@@ -243,18 +322,19 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 
 	*info = (CCFiberInfo){0};
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	/* Relaxed: written under this lock. */
-	info->id = cc__load(&f->id, CC__RELAXED);
-	cc__fiber_name_of(f, &name);
-	/* Relaxed: the id says that the lock orders us after cc__frame_begin. */
-	word = cc__load(&f->parker.word, CC__RELAXED);
-	if (info->id != 0 && cc__word_state(word) != CC__ASSIGNED) {
-		info->runtime = cc__sched_runtime(f->home);
-		info->state = public_state(word);
-		info->worker = cc__word_owner(word);
-		memcpy(info->name, name.text, sizeof info->name);
-		if (info->state != CC_FIBER_DONE)
-			cc__sched_stack_of(f, &info->stack, &info->stack_size);
+	info->id = cc__frame_hold(f);
+	if (info->id != 0) {
+		cc__fiber_name_of(f, &name);
+		/* Relaxed: a look at something that moves. */
+		word = cc__load(&f->parker.word, CC__RELAXED);
+		if (cc__word_state(word) != CC__ASSIGNED) {
+			info->runtime = cc__sched_runtime(cc__fiber_home(f));
+			info->state = public_state(word);
+			info->worker = cc__word_owner(word);
+			memcpy(info->name, name.text, sizeof info->name);
+			if (info->state != CC_FIBER_DONE)
+				cc__sched_stack_of(f, &info->stack, &info->stack_size);
+		}
 	}
 	cc__unlock(&f->done.lock);
 	return info->runtime != NULL;
@@ -280,10 +360,31 @@ int cc_fiber_each(int (*visit)(const CCFiberInfo *info, void *arg), void *arg)
 {
 	struct each e = {.visit = visit, .arg = arg};
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (visit == NULL)
 		return EINVAL;
 	cc__slab_walk(&frames, visit_frame, &e);
 	return e.answer;
+}
+
+/* A frame that has found another task by now is woken for no reason, at worst. */
+static bool unpark_frame(void *object, void *home)
+{
+	struct cc__fiber *f = object;
+	bool ours;
+
+	cc__lock(&f->done.lock, CC__RANK_WAITQ);
+	ours = cc__frame_hold(f) != 0 && cc__fiber_home(f) == home;
+	cc__unlock(&f->done.lock);
+	if (ours)
+		cc__unpark(&f->parker);
+	return true;
+}
+
+void cc__fiber_unpark_all(const struct cc__sched *home)
+{
+	cc__slab_walk(&frames, unpark_frame, (void *)(uintptr_t)home);
 }
 
 static struct cc__fiber *current(void)
@@ -300,7 +401,7 @@ uint64_t cc_fiber_id(void)
 	struct cc__fiber *f = current();
 
 	/* Relaxed: our own, constant while we run. */
-	return f != NULL ? cc__load(&f->id, CC__RELAXED) : 0;
+	return f != NULL ? cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID : 0;
 }
 
 void cc_fiber_name(char name[16])
@@ -308,7 +409,7 @@ void cc_fiber_name(char name[16])
 	struct cc__fiber *f = current();
 	struct cc__name n = {{0}};
 
-	if (f != NULL) {
+	if (f != NULL && !cc__forked()) {
 		cc__lock(&f->done.lock, CC__RANK_WAITQ);
 		cc__fiber_name_of(f, &n);
 		cc__unlock(&f->done.lock);

@@ -5,9 +5,24 @@
  *     one task after another; a handle names (frame, id), and ids never repeat.
  * F2  A queued task owns no stack.  A worker binds one when it claims the task,
  *     and unbinds it before DONE.
- * F3  DONE is set and the joiners are detached under the frame's lock; whoever
- *     did that, or finds DONE under that lock, owns the frame and recycles it.
- *     Nobody else touches it then. */
+ * F3  One exchange of the handle word ends a task: nobody waits, and the result
+ *     stays for a joiner; one exchange takes it, and the frame with it.  Once
+ *     somebody waits, watches or detaches it is WAITED, and everything about
+ *     the handle passes the frame's lock: the end detaches all joiners in one
+ *     hold and owns the frame.  Nobody else touches it then.
+ *
+ *   handle word     to          who      how
+ *   0               id          spawner  store; perhaps with DETACHED, which comes
+ *                                        otherwise under the lock, and stays
+ *   id              id DONE     worker   exchange (the end)
+ *   id              0           worker   exchange: detached from the start, or run by
+ *                                        its joiner
+ *   id DONE         0           joiner   exchange
+ *   id              id WAITED   anybody  exchange, under the lock
+ *   id DONE         id DONE WAITED  anybody  the same
+ *   id WAITED       0           worker   under the lock: joiners or nobody wants it
+ *   id WAITED       id DONE WAITED  worker  under the lock: nobody is left
+ *   id DONE WAITED  0           joiner   under the lock */
 #ifndef CC__SCHED_FIBER_H
 #define CC__SCHED_FIBER_H
 
@@ -20,11 +35,13 @@
 struct cc__sched;
 struct cc__stack;
 
-enum {
-	/* done.user, under the frame's lock. */
-	CC__TASK_DETACHED = 1,	/* nobody will join */
-	CC__TASK_NAMED = 2,	/* the end of payload is a name; constant while it lives */
-};
+/* done.user, constant while it lives: the end of payload is a name. */
+enum { CC__TASK_NAMED = 1 };
+
+#define CC__HANDLE_DONE ((uint64_t)1 << 63)
+#define CC__HANDLE_WAITED ((uint64_t)1 << 62)
+#define CC__HANDLE_DETACHED ((uint64_t)1 << 61)	/* nobody will join */
+#define CC__HANDLE_ID (CC__HANDLE_DETACHED - 1)
 
 enum { CC__PAYLOAD = 64, CC__NAME_MAX = 16 };
 
@@ -42,9 +59,10 @@ struct cc__fiber {
 	struct cc__fiber *next;		/* of the queue, cache or slab it is in */
 	/* Bound while started (F2).  The owner writes it; cc_fiber_each looks. */
 	CC__ATOMIC(struct cc__stack *) stack;
-	struct cc__sched *home;		/* constant while it lives */
-	struct cc__waitq done;		/* joiners; its lock guards id and flags too */
-	cc__a64 id;			/* 0: no task; written under done.lock */
+	uintptr_t home;			/* constant while it lives: its scheduler, and how
+					 * it may move (CCMigration) in the low bits */
+	struct cc__waitq done;		/* joiners */
+	cc__a64 handle;			/* the task's id and CC__HANDLE_*; 0: no task (F3) */
 	union {
 		void *arg;
 		unsigned char bytes[CC__PAYLOAD];
@@ -54,6 +72,28 @@ struct cc__fiber {
 static inline struct cc__fiber *cc__fiber_of(struct cc__parker *p)
 {
 	return (struct cc__fiber *)(void *)p;
+}
+
+static inline struct cc__sched *cc__fiber_home(const struct cc__fiber *f)
+{
+	return (struct cc__sched *)(f->home & ~(uintptr_t)3);
+}
+
+static inline CCMigration cc__fiber_migration(const struct cc__fiber *f)
+{
+	return (CCMigration)(f->home & 3);
+}
+
+/* Once started it stays with its worker. */
+static inline bool cc__fiber_stays(const struct cc__fiber *f)
+{
+	return cc__fiber_migration(f) != CC_MIGRATE_FREE;
+}
+
+/* Bound to a stack, F2.  f is the caller's. */
+static inline bool cc__fiber_started(const struct cc__fiber *f)
+{
+	return cc__load(&f->stack, CC__RELAXED) != NULL;	/* Relaxed: f is ours */
 }
 
 /* A chain of free frames that its owner alone touches. */
@@ -67,14 +107,23 @@ struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache);
 /* F3's owner gives it back: DONE to IDLE. */
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f);
 void cc__frame_cache_flush(struct cc__frame_cache *cache);
+/* How many the process has. */
+size_t cc__frames_made(void);
 
 /* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's. */
-void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id, const char *name,
-                     bool detached);
+void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
+                     const CCTaskOptions *options, bool detached);
 
 /* Publish the end of a task and wake its joiners (F3).  True: f is the caller's
- * to recycle; false: it waits for a joiner. */
-bool cc__frame_end(struct cc__fiber *f, int result);
+ * to recycle; false: it waits for a joiner.  `joined`: the caller is one. */
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined);
+
+/* Unpark every fiber of `home`: its cancel flag has been set. */
+void cc__fiber_unpark_all(const struct cc__sched *home);
+
+/* Under f's lock: the id of its task, which cannot end meanwhile without that
+ * lock; 0: there is none. */
+uint64_t cc__frame_hold(struct cc__fiber *f);
 
 /* Read while others may change it: consistent if the id is the same before and
  * after, which the caller checks. */

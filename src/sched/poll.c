@@ -3,11 +3,10 @@
 
 #include <errno.h>
 
+#include "os/fork.h"
 #include "sched/sched.h"
 #include "wait/slab.h"
 #include "wait/thread.h"
-
-enum { EVENTS = 64 };
 
 /* waitq.user, under the record's lock: armed since it was last forgotten. */
 enum { KNOWN = 1 };
@@ -165,6 +164,13 @@ static int record_make(struct cc__poll *p, int fd)
 
 /* ---- wait ---- */
 
+/* Under the record's lock, or after having been on the list in vain. */
+static void count_out(struct cc__poll *p, unsigned n)
+{
+	if (n > 0)
+		cc__sub(&p->waiting, n, CC__RELAXED);	/* Relaxed: a look in vain, at worst */
+}
+
 static unsigned wanted_by(const struct cc__waiter *w)
 {
 	return (unsigned)(uintptr_t)w->io;
@@ -194,9 +200,9 @@ static int arm(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events)
 }
 
 /* Always armed, even if the record says that it is: the number may mean another
- * file than it did then (P3). */
+ * file than it did then (P3).  *taken: somebody took us off the list. */
 static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events,
-                   cc_time deadline)
+                   cc_time deadline, bool *taken)
 {
 	struct cc__waiter w = {.io = (void *)(uintptr_t)events};
 	int err;
@@ -208,12 +214,16 @@ static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned eve
 	}
 	CC_POINT("poll.armed_under_lock", q);
 	/* An event that comes from here on waits for the lock, and finds w. */
-	return cc__wait(q, &w, deadline);
+	err = cc__wait(q, &w, deadline);
+	/* Relaxed: our own waiter, off the list. */
+	*taken = cc__load(&w.reason, CC__RELAXED) != CC__REASON_NONE;
+	return err;
 }
 
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 {
 	struct cc__waitq *q;
+	bool taken = false;
 	int err;
 
 	if ((err = open_once(p)) != 0)
@@ -223,9 +233,12 @@ int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 			return err;
 		q = record_of(p, fd);
 	}
-	cc__add(&p->waiting, 1, CC__RELAXED);	/* Relaxed, twice: a hint */
-	err = wait_on(p, q, fd, events, deadline);
-	cc__sub(&p->waiting, 1, CC__RELAXED);
+	cc__add(&p->waiting, 1, CC__SEQ_CST);	/* Seq_cst: P5, before the look */
+	if (p->unattended != NULL && cc__poll_unattended(p))
+		p->unattended(p);
+	err = wait_on(p, q, fd, events, deadline, &taken);
+	if (!taken)
+		count_out(p, 1);
 	if (err == EPERM)
 		return 0;	/* a regular file or the like: always ready */
 	if (err != ETIMEDOUT)
@@ -256,6 +269,22 @@ static void take_ready(struct cc__waitq *q, struct cc__batch *b, unsigned ready)
 	}
 }
 
+/* A batch of those who wait, whatever for.  True: there may be more. */
+static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
+{
+	struct cc__batch batch = {0};
+	bool more;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	while (!cc__batch_full(&batch) && cc__waitq_take(q, &batch, CC__REASON_SIGNAL, 0))
+		continue;
+	count_out(p, batch.count);
+	cc__unlock(&q->lock);
+	more = cc__batch_full(&batch);
+	cc__batch_flush(&batch);
+	return more;
+}
+
 /* True: somebody was woken.  Those who did not fit into the batch are armed for like
  * the others, and what is still ready is reported again. */
 static bool wake_ready(struct cc__poll *p, const struct cc__poller_event *e)
@@ -269,20 +298,21 @@ static bool wake_ready(struct cc__poll *p, const struct cc__poller_event *e)
 	take_ready(q, &batch, e->ready);
 	if ((rest = wanted(q)) != 0)
 		refused = arm(p, q, e->fd, rest) != 0;
+	count_out(p, batch.count);
 	cc__unlock(&q->lock);
-	woken = batch.count > 0;
+	woken = batch.count > 0 || refused;
 	cc__batch_flush(&batch);
-	if (refused)	/* they find out why, each for itself */
-		cc__wake_all(q, CC__REASON_SIGNAL, 0);
-	return woken || refused;
+	while (refused)	/* they find out why, each for itself */
+		refused = wake_some(p, q);
+	return woken;
 }
 
-static bool wake_all_ready(struct cc__poll *p, const struct cc__poller_event *events, unsigned n)
+bool cc__poll_wake(struct cc__poll *p, const struct cc__poll_found *found)
 {
 	bool woken = false;
 
-	for (unsigned i = 0; i < n; i++)
-		woken |= wake_ready(p, &events[i]);
+	for (unsigned i = 0; i < found->count; i++)
+		woken |= wake_ready(p, &found->event[i]);
 	return woken;
 }
 
@@ -299,39 +329,43 @@ bool cc__poll_claim(struct cc__poll *p)
 
 void cc__poll_release(struct cc__poll *p)
 {
-	/* Release (4): to the acquire at (3).
-	 * mutant: release -> relaxed survives: as there. */
-	cc__store(&p->claimed, 0, CC__RELEASE);
+	/* Release (4): to the acquire at (3).  Seq_cst: P5, before the next look at
+	 * `waiting`.
+	 * mutant: seq_cst -> relaxed survives: as there, and P5 is idle_poll.c's. */
+	cc__store(&p->claimed, 0, CC__SEQ_CST);
 }
 
-bool cc__poll_sleep(struct cc__poll *p, cc_time deadline)
+void cc__poll_sleep(struct cc__poll *p, cc_time deadline, struct cc__poll_found *found)
 {
-	struct cc__poller_event events[EVENTS];
-	const unsigned n = cc__poller_wait(&p->poller, events, EVENTS, deadline);
-
+	found->count = cc__poller_wait(&p->poller, found->event, CC__POLL_EVENTS, deadline);
 	heard(p->bell);
 	cc__poll_release(p);
 	CC_POINT("poll.before_wake", p);
-	return wake_all_ready(p, events, n);
 }
 
 /* Not as the one who sleeps: a kick that it took would be missing to another who has
  * announced its sleep and not yet begun it. */
 static bool look(struct cc__poll *p)
 {
-	struct cc__poller_event events[EVENTS];
+	struct cc__poll_found found;
 
 	/* Relaxed: a hint that somebody else is quicker. */
 	if (!is_open(p) || cc__load(&p->claimed, CC__RELAXED) != 0)
 		return false;
-	return wake_all_ready(p, events, cc__poller_wait(&p->poller, events, EVENTS, CC_NOW));
+	found.count = cc__poller_wait(&p->poller, found.event, CC__POLL_EVENTS, CC_NOW);
+	return cc__poll_wake(p, &found);
 }
 
 bool cc__poll_run(struct cc__poll *p, cc_time deadline)
 {
+	struct cc__poll_found found;
+
 	if (deadline == CC_NOW)
 		return look(p);
-	return cc__poll_claim(p) && cc__poll_sleep(p, deadline);
+	if (!cc__poll_claim(p))
+		return false;
+	cc__poll_sleep(p, deadline, &found);
+	return cc__poll_wake(p, &found);
 }
 
 void cc__poll_kick(struct cc__poll *p)
@@ -345,6 +379,7 @@ void cc__poll_kick(struct cc__poll *p)
 static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 {
 	struct cc__waitq *q = record_of(p, fd);
+	const unsigned before = b->count;
 
 	if (q == NULL)
 		return;
@@ -355,6 +390,7 @@ static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 	}
 	while (!cc__batch_full(b) && cc__waitq_take(q, b, CC__REASON_CLOSE, EBADF))
 		continue;
+	count_out(p, b->count - before);
 	cc__unlock(&q->lock);
 }
 
@@ -387,6 +423,8 @@ int cc_wait_fd(int fd, unsigned events, cc_time deadline)
 {
 	struct cc__poll *p;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (events == 0 || (events & ~(unsigned)(CC_FD_READ | CC_FD_WRITE)) != 0)
 		return EINVAL;
 	if (fd < 0)
@@ -398,6 +436,9 @@ int cc_wait_fd(int fd, unsigned events, cc_time deadline)
 
 int cc_fd_forget(int fd)
 {
+	/* A child would disarm what its parent waits for: the set is the same. */
+	if (cc__forked())
+		return ENOTSUP;
 	if (fd < 0)
 		return EBADF;
 	while (forget_some(fd))

@@ -2,8 +2,11 @@
 #include "sched/sched.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "os/fork.h"
+#include "sched/stats.h"
 #include "sched/worker.h"
 #include "wait/thread.h"
 
@@ -24,7 +27,7 @@ struct cc__frame_cache *cc__frame_cache_here(void)
 void cc__sched_log(const struct cc__sched *s, const char *line)
 {
 	struct cc__worker *w = cc__worker_here();
-	struct cc__parker *was = w != NULL ? w->thread->running : NULL;
+	struct cc__parker *was = w != NULL ? cc__running(w->thread) : NULL;
 
 	if (s->config.log == NULL) {
 		cc__say(line, "\n");
@@ -33,13 +36,13 @@ void cc__sched_log(const struct cc__sched *s, const char *line)
 	/* The fiber whose stack this is may be PARKING: should the program's
 	 * function wait for something, the thread waits, not that fiber. */
 	if (w != NULL)
-		w->thread->running = &w->thread->parker;
+		cc__set_running(w->thread, &w->thread->parker);
 	s->config.log(s->config.log_context, line);
 	if (w != NULL)
-		w->thread->running = was;
+		cc__set_running(w->thread, was);
 }
 
-/* ---- start and stop ---- */
+/* ---- workers ---- */
 
 static void *hook_alloc(const CCConfig *c, size_t size)
 {
@@ -51,82 +54,284 @@ static void hook_free(const CCConfig *c, void *p, size_t size)
 	c->allocator.free(c->allocator.context, p, size);
 }
 
-int cc__sched_start(struct cc__sched *s, const CCConfig *config)
+static size_t seen_size(const struct cc__sched *s)
 {
-	struct cc__worker *w;
+	return s->config.workers_max * sizeof(struct cc__sample);
+}
+
+static void free_worker(struct cc__worker *w)
+{
+	struct cc__sched *s = w->sched;
+
+	if (w->thread != NULL)
+		cc__thread_drop(w->thread);
+	cc__runq_fini(&w->queue);
+	hook_free(&s->config, w->seen, seen_size(s));
+	hook_free(&s->config, w, sizeof *w);
+}
+
+/* The next worker, without a thread; NULL: no memory. */
+static struct cc__worker *make_worker(struct cc__sched *s)
+{
+	const uint32_t n = cc__load(&s->workers, CC__RELAXED);	/* Relaxed: only we write it */
+	struct cc__worker *w = hook_alloc(&s->config, sizeof *w);
+
+	if (w == NULL)
+		return NULL;
+	/* The rest is zero, as the allocator promises. */
+	w->sched = s;
+	w->idle = s->idle;
+	w->nap = &s->idle->nap[n];
+	w->id = n + 1;
+	/* Relaxed, both: nobody's before us. */
+	w->born = cc__load(&w->nap->generation, CC__RELAXED);
+	cc__store(&w->nap->wakes, 0, CC__RELAXED);
+	w->only_woken = cc__worker_temporary(w) && w->id == s->config.workers_max;
+	w->wakes = CC__READY;
+	w->age_at = CC_FOREVER;
+	w->random = 0x9e3779b97f4a7c15u * (n + 1);
+	cc__runq_init(&w->queue);
+	cc__timers_init(&w->timers);
+	if ((w->seen = hook_alloc(&s->config, seen_size(s))) == NULL) {
+		hook_free(&s->config, w, sizeof *w);
+		return NULL;
+	}
+	w->thread = cc__thread_make();
+	w->reserve = w->thread != NULL ? cc__stack_get(&s->stacks) : NULL;
+	if (w->reserve == NULL) {
+		free_worker(w);
+		return NULL;
+	}
+	s->worker[n] = w;
+	/* Release, both: the worker, to whoever looks at all of them. */
+	cc__store(&s->workers, n + 1, CC__RELEASE);
+	cc__store(&s->idle->count, n + 1, CC__RELEASE);
+	return w;
+}
+
+static int start_worker(struct cc__worker *w)
+{
+	char name[16];
 	int err;
 
-	*s = (struct cc__sched){.config = *config};
-	cc__poll_init(&s->poll, &s->config.allocator);
-	cc__blocking_init(&s->blocking, CC__BLOCKING_MAX, CC__BLOCKING_IDLE);
-	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
-		return err;
-	if ((w = s->worker = hook_alloc(config, sizeof *w)) == NULL)
-		return ENOMEM;
-	*w = (struct cc__worker){.sched = s, .id = 1, .age_at = CC_FOREVER};
-	err = ENOMEM;
-	if ((w->nap = cc__nap_new()) == NULL)
-		goto free_worker;
-	if ((w->reserve = cc__stack_get(&s->stacks)) == NULL)
-		goto free_nap;
-	if ((w->thread = cc__thread_make()) == NULL)
-		goto put_stack;
-	if ((err = cc__thread_start(&w->os, cc__worker_main, w, "cc-worker-1")) != 0)
-		goto drop_thread;
-	return 0;
-drop_thread:
-	cc__thread_drop(w->thread);
-put_stack:
-	cc__stack_put(&s->stacks, w->reserve);
-free_nap:
-	cc__nap_free(w->nap);
-free_worker:
-	cc__stack_pool_fini(&s->stacks);
-	hook_free(config, w, sizeof *w);
+	snprintf(name, sizeof name, "cc-worker-%u", w->id);
+	/* Relaxed, all: the thread sees them; to the others they are hints. */
+	cc__store(&w->life, CC__LIFE_ACTIVE, CC__RELAXED);
+	cc__add(&w->sched->live, 1, CC__RELAXED);
+	err = cc__thread_start(&w->os, cc__worker_main, w, name);
+	w->has_thread = err == 0;
+	if (!w->has_thread) {
+		cc__store(&w->life, CC__LIFE_DEAD, CC__RELAXED);
+		cc__sub(&w->sched->live, 1, CC__RELAXED);
+	}
 	return err;
 }
 
-/* As over() in worker.c, from outside.  What has finished is read first, so that
- * equal means that nothing ran at that moment. */
-static bool nothing_runs(const struct cc__sched *s)
-{
-	/* Acquire: before the next two.  Relaxed: between runs nothing moves. */
-	const uint64_t finished = cc__load(&s->worker->finished, CC__ACQUIRE);
+/* ---- more and fewer ---- */
 
-	return finished == cc__load(&s->spawned_outside, CC__RELAXED) +
-	                       cc__load(&s->worker->spawned, CC__RELAXED);
+/* One that has retired, ready for a new thread; false: there is no memory. */
+static bool renew(struct cc__worker *w)
+{
+	w->fruitless = 0;
+	w->age_at = CC_FOREVER;
+	w->fair_at = 0;
+	if (w->reserve == NULL)
+		w->reserve = cc__stack_get(&w->sched->stacks);
+	return w->reserve != NULL;
+}
+
+unsigned cc__sched_grow(struct cc__sched *s, bool reserve)
+{
+	for (unsigned place = s->config.workers; place < s->config.workers_max; place++) {
+		struct cc__worker *w = s->worker[place];
+
+		if (w != NULL && w->has_thread)
+			continue;
+		if (place + 1 == s->config.workers_max && !reserve)
+			return 0;
+		if (w != NULL ? !renew(w) : (w = make_worker(s)) == NULL)
+			return 0;
+		return start_worker(w) == 0 ? w->id : 0;
+	}
+	return 0;
+}
+
+/* It has retired, and its thread is there to be joined. */
+static bool has_retired(const struct cc__worker *w)
+{
+	/* Relaxed: the join orders. */
+	return w->has_thread && cc__load(&w->life, CC__RELAXED) == CC__LIFE_DEAD;
+}
+
+bool cc__sched_has_retired(const struct cc__sched *s)
+{
+	/* Relaxed: only the monitor makes more, and asks. */
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
+		if (has_retired(s->worker[i]))
+			return true;
+	return false;
+}
+
+void cc__sched_reap(struct cc__sched *s)
+{
+	/* Relaxed: as above. */
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
+		if (has_retired(s->worker[i])) {
+			cc__thread_join(s->worker[i]->os);
+			s->worker[i]->has_thread = false;
+		}
+}
+
+/* ---- start and stop ---- */
+
+/* Those that have a thread are about to end. */
+static void end_workers(struct cc__sched *s)
+{
+	/* Relaxed: nobody makes more. */
+	const unsigned n = cc__load(&s->workers, CC__RELAXED);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (s->worker[i]->has_thread)
+			cc__thread_join(s->worker[i]->os);
+		else if (s->worker[i]->reserve != NULL)
+			cc__stack_put(&s->stacks, s->worker[i]->reserve);
+	}
+	for (unsigned i = 0; i < n; i++)
+		free_worker(s->worker[i]);
+	cc__poll_fini(&s->poll);
+	cc__idle_free(s->idle);
+	cc__stack_pool_fini(&s->stacks);
+	hook_free(&s->config, s->worker, s->config.workers_max * sizeof *s->worker);
+}
+
+static int start_workers(struct cc__sched *s)
+{
+	unsigned n = 0;
+	int err = 0;
+
+	while (n < s->config.workers)
+		if (make_worker(s) != NULL)
+			n++;
+		else {
+			end_workers(s);
+			return ENOMEM;
+		}
+	for (n = 0; n < s->config.workers && err == 0; n++)
+		err = start_worker(s->worker[n]);
+	if (err == 0 && (err = cc__sysmon_start(s)) == 0)
+		return 0;
+	/* Seq_cst: as in cc__sched_stop. */
+	cc__store(&s->stopping, CC__ENDING, CC__SEQ_CST);
+	cc__idle_wake_all(s->idle);
+	end_workers(s);
+	return err;
+}
+
+int cc__sched_start(struct cc__sched *s, const CCConfig *config)
+{
+	int err;
+
+	*s = (struct cc__sched){.config = *config};
+	cc__fence_heavy_start();
+	cc__poll_init(&s->poll, &s->config.allocator);
+	s->poll.unattended = cc__worker_unattended;
+	cc__blocking_init(&s->blocking, config->blocking_max, config->blocking_idle);
+	cc__global_init(&s->global);
+	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
+		return err;
+	err = ENOMEM;
+	if ((s->idle = cc__idle_new()) == NULL)
+		goto fini_stacks;
+	/* Relaxed, both: strays of a former life may still count. */
+	s->born = cc__load(&s->idle->outside, CC__RELAXED);
+	s->calls_born = cc__load(&s->idle->outside_calls, CC__RELAXED);
+	s->worker = hook_alloc(config, config->workers_max * sizeof *s->worker);
+	if (s->worker != NULL)
+		return start_workers(s);
+	cc__idle_free(s->idle);
+fini_stacks:
+	cc__stack_pool_fini(&s->stacks);
+	return err;
+}
+
+/* What has finished is read first: each task counts as spawned before it counts
+ * as finished, so equal means that nothing was there in between. */
+bool cc__sched_at_rest(const struct cc__sched *s)
+{
+	/* Acquire, both: the worker, from make_worker; the spawn of what it has
+	 * finished.  Relaxed, the rest: after those. */
+	const unsigned n = cc__load(&s->workers, CC__ACQUIRE);
+	uint64_t finished = 0, spawned = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		finished += cc__load(&s->worker[i]->finished, CC__ACQUIRE);
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__ACQUIRE); i++)
+		spawned += cc__load(&s->worker[i]->spawned, CC__RELAXED);
+	/* Seq_cst: after `stopping`, in over(); a spawn counts before it pushes. */
+	return spawned + cc__load(&s->spawned_outside, CC__SEQ_CST) == finished;
+}
+
+/* Asked to stop: true when it has.  False at the deadline, if tasks are left. */
+static bool wait_for_end(struct cc__sched *s, cc_time deadline)
+{
+	/* Acquire: pairs with the release at a worker's end. */
+	while (cc__load(&s->stopped, CC__ACQUIRE) == 0)
+		if (cc__futex_wait(&s->stopped, 0, deadline) == ETIMEDOUT) {
+			if (!cc__sched_at_rest(s))
+				return false;
+			deadline = CC_FOREVER;	/* the workers are about to find that out */
+		}
+	return true;
+}
+
+const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+{
+	return &cc__fiber_home(cc__fiber_of(p))->cancel;
+}
+
+/* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there
+ * to be woken. */
+static void cancel_tasks(struct cc__sched *s)
+{
+	/* Seq_cst: before the look at the words in cc__unpark. */
+	cc__store(&s->cancel, 1, CC__SEQ_CST);
+	/* Frames that fibers were made in before they saw no flag: the walk has them. */
+	cc__fence_heavy();
+	CC_POINT("stop.cancel", s);
+	cc__fiber_unpark_all(s);
+}
+
+/* What those who were cancelled have to come to their end: as long again as they had
+ * before, within reason. */
+static cc_time grace(const struct cc__sched *s)
+{
+	return s->config.shutdown_timeout < CC_SEC ? s->config.shutdown_timeout : CC_SEC;
+}
+
+/* False: the workers have agreed to end meanwhile. */
+static bool take_back(struct cc__sched *s, uint32_t number)
+{
+	/* Relaxed: one word, two sides; the other is agree_to_end. */
+	return cc__cas(&s->stopping, &number, CC__RUNNING, CC__RELAXED, CC__RELAXED);
 }
 
 int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 {
-	struct cc__worker *w = s->worker;
 	const uint32_t number = CC__STOP_FIRST + s->stops++;
 
-	/* Seq_cst: before the poke; pairs with over() in worker.c. */
+	/* Seq_cst: before the wakes; pairs with over() in search.c. */
 	cc__store(&s->stopping, number, CC__SEQ_CST);
-	cc__nap_poke(w->nap);
-	/* Acquire: pairs with the release at the worker's end. */
-	while (cc__load(&s->stopped, CC__ACQUIRE) == 0) {
-		uint32_t asked = number;
-
-		if (cc__futex_wait(&s->stopped, 0, deadline) != ETIMEDOUT)
-			continue;
-		if (nothing_runs(s)) {
-			deadline = CC_FOREVER;	/* the worker is about to find that out */
-			continue;
-		}
-		/* Relaxed: one word, two sides; the other is agree_to_end. */
-		if (cc__cas(&s->stopping, &asked, CC__RUNNING, CC__RELAXED, CC__RELAXED))
+	cc__idle_wake_all(s->idle);
+	if (!wait_for_end(s, deadline)) {
+		cancel_tasks(s);
+		if (!wait_for_end(s, cc__from_now(grace(s))) && take_back(s, number))
 			return ETIMEDOUT;
-		deadline = CC_FOREVER;	/* it is on its way */
+		wait_for_end(s, CC_FOREVER);
 	}
-	cc__blocking_fini(&s->blocking);
-	cc__thread_join(w->os);
-	cc__thread_drop(w->thread);
-	cc__nap_free(w->nap);
-	cc__poll_fini(&s->poll);
-	cc__stack_pool_fini(&s->stacks);
-	hook_free(&s->config, w, sizeof *w);
+	cc__blocking_fini(&s->blocking);	/* its threads may still be waking */
+	cc__sysmon_stop(s);
+	cc__stats_report(s);
+	end_workers(s);
 	return 0;
 }
 
@@ -148,43 +353,53 @@ static uint64_t next_id(struct cc__thread *t)
 	return t->spare_id++;
 }
 
+static bool options_good(const CCTaskOptions *o)
+{
+	return o == NULL || ((o->name == NULL || strlen(o->name) < CC__NAME_MAX) &&
+	                     (unsigned)o->migration <= CC_MIGRATE_PINNED);
+}
+
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg)
 {
-	const char *name = options != NULL ? options->name : NULL;
 	struct cc__thread *t;
 	struct cc__worker *here = NULL;
 	struct cc__fiber *f;
+	uint64_t id;
 
-	if (main == NULL || (name != NULL && strlen(name) >= CC__NAME_MAX))
+	if (main == NULL || !options_good(options))
 		return EINVAL;
-	/* Relaxed: who calls while the runtime is freed has no right to more; a
-	 * destructor on the worker's own thread, after its end, is sure to see it. */
-	if (cc__load(&s->stopping, CC__RELAXED) == CC__ENDING)
+	/* Relaxed, both: who calls while the runtime is freed has no right to more; a
+	 * destructor on the worker's own thread, after its end, is sure to see it, and
+	 * so is a task whose wait was cancelled. */
+	if (cc__load(&s->stopping, CC__RELAXED) == CC__ENDING ||
+	    cc__load(&s->cancel, CC__RELAXED) != 0)
 		return ECANCELED;
-	/* Relaxed: a hint; a task too many waits on the starved list. */
-	if (cc__load(&s->worker->is_starved, CC__RELAXED) != 0)
-		return EAGAIN;
+	if (cc__starved_any(&s->starved))
+		return EAGAIN;	/* a hint: a task too many starves with the others */
 	if ((t = cc__thread_self()) == NULL)
 		return ENOMEM;
 	if (t->worker != NULL && ((struct cc__worker *)t->worker)->sched == s)
 		here = t->worker;
 	if ((f = cc__frame_get(here != NULL ? &here->frames : NULL)) == NULL)
 		return ENOMEM;
-	cc__frame_begin(f, s, next_id(t), name, out == NULL);
+	id = next_id(t);
+	cc__frame_begin(f, s, id, options, out == NULL);
 	f->run.main = main;
 	f->payload.arg = arg;
 	if (out != NULL)
-		/* Relaxed: just written. */
-		*out = (CCTask){.frame = f, .id = cc__load(&f->id, CC__RELAXED)};
+		*out = (CCTask){.frame = f, .id = id};
 	if (here != NULL)
 		cc__count(&here->spawned);
 	else
-		/* Seq_cst: before the push; pairs with over() in worker.c. */
+		/* Seq_cst: before the push; pairs with over() in search.c. */
 		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
 	CC_POINT("spawn.before_publish", &f->parker);
 	cc__word_publish(&f->parker);
-	cc__schedule(&f->parker);
+	if (here != NULL && !here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
+		cc__worker_push(here, f, CC__FRESH);
+	else
+		cc__schedule(&f->parker);
 	return 0;
 }
 
@@ -196,6 +411,8 @@ int cc_sleep_until(cc_time deadline)
 	struct cc__waiter w = {0};
 	int err;
 
+	if (cc__forked())
+		return ENOTSUP;
 	if (deadline <= cc__now())
 		return 0;
 	cc__lock(&nobody.lock, CC__RANK_WAITQ);

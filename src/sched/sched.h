@@ -1,5 +1,5 @@
-/* sched.h - a scheduler: its configuration, its stacks, its worker; what the
- * layers above call. */
+/* sched.h - a scheduler: its configuration, its stacks, its workers and what
+ * belongs to none of them; what the layers above call. */
 #ifndef CC__SCHED_SCHED_H
 #define CC__SCHED_SCHED_H
 
@@ -7,38 +7,77 @@
 #include "os/context.h"
 #include "sched/blocking.h"
 #include "sched/fiber.h"
+#include "sched/global.h"
+#include "sched/inbox.h"
 #include "sched/poll.h"
+#include "sched/pressure.h"
 #include "sched/stack.h"
+#include "sched/starved.h"
+#include "sched/sysmon.h"
 #include "sched/timer.h"
 
+struct cc__idle;
 struct cc__worker;
 
-/* Else the number of the one who asks to stop.  The worker ends only by making
- * that very number ENDING; until then the one who asked may take it back.  Not
- * one value for all: what the worker found out for the first is not true for
- * the second. */
+/* Else the number of the one who asks to stop.  The workers end only when one of
+ * them makes that very number ENDING; until then the one who asked may take it
+ * back.  Not one value for all: what a worker found out for the first is not
+ * true for the second. */
 enum cc__stopping { CC__RUNNING, CC__ENDING, CC__STOP_FIRST };
 
 struct cc__sched {
 	CCConfig config;		/* constant */
 	struct cc__stack_pool stacks;
-	struct cc__worker *worker;	/* constant */
+	struct cc__idle *idle;		/* constant */
+	struct cc__worker **worker;	/* constant; config.workers_max of them, made on demand */
+	cc__a32 workers;		/* how many were made; who starts writes it, then the
+					 * monitor */
+	cc__a32 live;			/* how many of those have not retired */
+	struct cc__sysmon sysmon;
+	struct cc__starved starved;
+	struct cc__poll poll;		/* its own locks */
 	struct cc__blocking blocking;	/* its own lock */
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
+	struct cc__pressure pressure;	/* the sampler's */
+	uint64_t born, calls_born;	/* constant; what idle counted of others then (I6) */
 	cc__a32 stopping;		/* enum cc__stopping */
 	uint32_t stops;			/* asked for so far; who stops's */
 	cc__a32 stopped;		/* futex: it has ended */
-	struct cc__poll poll;		/* descriptors its fibers wait for */
+	cc__a32 cancel;			/* 1: takes no new tasks, and their waits end; stays */
+	cc__a32 next_worker;		/* where the next pinned task goes */
+	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
+					 * the reserve may run; anybody takes all */
+	struct cc__global global;
 };
 
 /* 0 or an error number; `config` has been checked. */
 int cc__sched_start(struct cc__sched *s, const CCConfig *config);
-/* Wait for all tasks to end, then for the worker.  ETIMEDOUT: it goes on. */
+/* Wait for all tasks to end, until `deadline`; then take no more, cancel the waits of
+ * those that are left, and give them as long as grace() says; then wait for the
+ * workers.  ETIMEDOUT: it goes on, and may be stopped again. */
 int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 
 /* Run main(arg) as a fiber of s. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg);
+
+/* The caller, a fiber, is about to wait for that task: if it is unstarted and at
+ * hand, run it here and now, on the caller's own stack.  False: it is not. */
+bool cc__sched_run_here(CCTask task, int *result);
+
+/* A QUEUED fiber that is in no queue, for whoever comes first.  Any thread. */
+void cc__sched_give(struct cc__sched *s, struct cc__fiber *f);
+
+/* One more worker, in the first place that is free; its number, 0: none is, or
+ * there is no memory or thread.  The reserve only if `reserve`.  The monitor's. */
+unsigned cc__sched_grow(struct cc__sched *s, bool reserve);
+/* Join the threads of workers that have retired.  The monitor's. */
+void cc__sched_reap(struct cc__sched *s);
+/* A worker has retired and waits for that. */
+bool cc__sched_has_retired(const struct cc__sched *s);
+
+/* No task was there at some moment of this call. */
+bool cc__sched_at_rest(const struct cc__sched *s);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);

@@ -73,7 +73,7 @@ static bool fault_in_region(void *object, void *arg)
 		cc__fiber_name_of(s->fiber, &name);
 		/* Relaxed: the fiber runs on this very thread. */
 		snprintf(f->text, f->size, "libccc: fiber %llu '%s' overflowed its %zu KB stack\n",
-		         (unsigned long long)cc__load(&s->fiber->id, CC__RELAXED), name.text,
+		         (unsigned long long)(cc__load(&s->fiber->handle, CC__RELAXED) & CC__HANDLE_ID), name.text,
 		         r->pool->size / 1024);
 		f->found = true;
 	}
@@ -278,13 +278,20 @@ void cc__stack_put(struct cc__stack_pool *p, struct cc__stack *s)
 	cc__stack_put_list(p, &one);
 }
 
-void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
+size_t cc__stack_pool_made(struct cc__stack_pool *p)
 {
 	size_t made;
 
 	cc__lock(&p->lock, CC__RANK_POOL);
 	made = p->made;
 	cc__unlock(&p->lock);
+	return made;
+}
+
+void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
+{
+	const size_t made = cc__stack_pool_made(p);
+
 	if (made >= p->ceiling && !p->ceiling_is_maps)
 		snprintf(text, size, "libccc: no stack for a fiber: stacks_max = %zu are in use",
 		         p->ceiling);

@@ -30,6 +30,8 @@ struct cc__stack {
 	void *memory;			/* lowest address, the guard's; constant */
 	uint32_t colour;		/* constant */
 	uint32_t idle_since;		/* the pool's period when it was freed */
+	cc__a32 stuck;			/* 1: its fiber was found stuck (sysmon.h); set under
+					 * the fiber's lock, a hint to everybody */
 	struct cc__stack_tools tools;
 };
 
@@ -89,6 +91,9 @@ static inline struct cc__stack *cc__stack_pop(struct cc__stack_list *l)
 	return s;
 }
 
+/* How many there are. */
+size_t cc__stack_pool_made(struct cc__stack_pool *p);
+
 /* Why cc__stack_get fails: one line for the log, with the remedy. */
 void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
 
@@ -97,7 +102,9 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
 bool cc__stack_pool_age(struct cc__stack_pool *p);
 
 /* Where a context begins on it, and the lowest address it may use. */
-void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s);
-void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s);
+__attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,
+                                          const struct cc__stack *s);
+__attribute__((pure)) void *cc__stack_bottom(const struct cc__stack_pool *p,
+                                             const struct cc__stack *s);
 
 #endif

@@ -1,11 +1,12 @@
-/* worker.c - what a worker does: take, run, switch, settle, sleep. */
+/* worker.c - what a worker does: take, run, switch, settle. */
 #include "sched/worker.h"
 
-#include <errno.h>
-
 #include "base/trace.h"
-#include "wait/slab.h"
+#include "os/fork.h"
 #include "wait/thread.h"
+
+/* How often a busy worker looks at descriptors. */
+#define LOOK_EVERY (200 * CC_USEC)
 
 /* ---- who calls ---- */
 
@@ -16,160 +17,216 @@ struct cc__worker *cc__worker_here(void)
 	return t != NULL ? t->worker : NULL;
 }
 
-/* ---- queues ---- */
+/* ---- into the queue ---- */
 
-static void push(struct cc__queue *q, struct cc__fiber *f)
+static __attribute__((noinline)) void call_others(struct cc__worker *w)
 {
-	f->next = NULL;
-	if (q->head == NULL)
-		q->head = f;
-	else
-		q->tail->next = f;
-	q->tail = f;
+	cc__count(&w->counters.calls);
+	cc__idle_call(w->idle, cc__runq_length(&w->queue));
+}
+
+static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
+{
+	if (__builtin_expect(!cc__runq_push(&w->queue, f, kind), 0))
+		cc__global_push(&w->sched->global, f);
+	if (cc__idle_pushed(w->idle, w->nap))
+		call_others(w);
 }
 
 /* f has just become QUEUED. */
-static void make_ready(struct cc__worker *w, struct cc__fiber *f)
+static inline void make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
-	push(&w->ready, f);
+	enqueue(w, f, kind);
 }
 
-static struct cc__fiber *pop(struct cc__queue *q)
+void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
-	struct cc__fiber *f = q->head;
-
-	if (f != NULL)
-		q->head = f->next;
-	return f;
+	make_ready(w, f, kind);
 }
 
-/* The number under which the runtime was asked to stop (enum cc__stopping), if
- * every task has ended; else 0. */
-static uint32_t over(const struct cc__sched *s)
+/* Nothing that the reserve may not run (sysmon.h). */
+static bool is_for_reserve(const struct cc__fiber *f)
 {
-	const struct cc__worker *w = s->worker;
-	/* Seq_cst: pairs with the store in cc__sched_stop, which then pokes. */
-	const uint32_t asked = cc__load(&s->stopping, CC__SEQ_CST);
-	uint64_t spawned;
+	/* Relaxed, both: f is ours; a hint. */
+	const struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
 
-	if (asked == CC__RUNNING)
-		return 0;
-	/* Seq_cst: after `stopping`; a spawn counts before it pushes. */
-	spawned = cc__load(&s->spawned_outside, CC__SEQ_CST);
-	spawned += cc__load(&w->spawned, CC__RELAXED);	/* Relaxed, both: our own */
-	return spawned == cc__load(&w->finished, CC__RELAXED) ? asked : 0;
+	return s != NULL && cc__load(&s->stuck, CC__RELAXED) == 0;
 }
 
-/* The handshake between whoever has something for the worker and the worker
- * that goes to sleep; both halves stand here.
- *
- *      pusher                        worker
- *      inbox = f      (1)            asleep = 1     (3)
- *      read asleep    (2)            read inbox     (4)
- *
- * All four are seq_cst: at least one side sees the other.  The flag `stopping`
- * takes the place of the inbox when cc__sched_stop pokes. */
-void cc__nap_poke(struct cc__nap *n)
+void cc__sched_give(struct cc__sched *s, struct cc__fiber *f)
 {
-	/* Seq_cst (2).  The exchange lets one of several pushers do the wake. */
-	if (cc__load(&n->asleep, CC__SEQ_CST) != 0 && cc__xchg(&n->asleep, 0, CC__SEQ_CST) != 0)
-		cc__futex_wake(&n->asleep, 1);
+	struct cc__idle *idle = s->idle;
+
+	if (is_for_reserve(f) && !cc__fiber_stays(f))
+		cc__inbox_push(&s->woken, f);
+	else
+		cc__global_push(&s->global, f);
+	/* f may have run to its end by now, and its runtime with it: only idle is
+	 * left (I6). */
+	cc__idle_pushed_outside(idle, CC__ANY);
 }
 
-static struct cc__slab naps = CC__SLAB_INIT(struct cc__nap, next);
-
-struct cc__nap *cc__nap_new(void)
+void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f)
 {
-	return cc__slab_get(&naps);
+	cc__count(&w->moved);
+	cc__sched_give(w->sched, f);
 }
 
-void cc__nap_free(struct cc__nap *n)
+void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)
 {
-	cc__slab_put(&naps, n);
-}
-
-static void inbox_push(struct cc__worker *w, struct cc__fiber *f)
-{
-	/* Relaxed: the exchange decides. */
-	struct cc__fiber *head = cc__load(&w->inbox, CC__RELAXED);
-	struct cc__nap *nap = w->nap;
-
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2 | CC__LOCK_DEPTH() << 8, w->id);
-	do
-		f->next = head;
-	/* Seq_cst (1); as a release it hands f over to inbox_take. */
-	while (!cc__cas_weak(&w->inbox, &head, f, CC__SEQ_CST, CC__RELAXED));
-	/* f may have run to its end by now, and w with it: only nap is left. */
-	CC_POINT("inbox.before_poke", w);
-	cc__nap_poke(nap);
-}
-
-/* True: nobody has anything for us, and whoever gets something will poke. */
-static bool announce_sleep(struct cc__worker *w)
-{
-	cc__store(&w->nap->asleep, 1, CC__SEQ_CST);			/* Seq_cst (3) */
-	return cc__load(&w->inbox, CC__SEQ_CST) == NULL &&	/* Seq_cst (4) */
-	       over(w->sched) == 0;
-}
-
-/* Everything in the inbox to the end of the ready queue, oldest first. */
-static void inbox_take(struct cc__worker *w)
-{
-	struct cc__fiber *newest, *oldest = NULL;
-
-	/* Relaxed: a look; an entry that is missed is found next time, and before
-	 * any sleep by announce_sleep. */
-	if (cc__load(&w->inbox, CC__RELAXED) == NULL)
+	if (w->only_woken && !is_for_reserve(f)) {
+		cc__worker_give_away(w, f);
 		return;
-	/* Acquire: pairs with the release in inbox_push (1). */
-	newest = cc__xchg(&w->inbox, NULL, CC__ACQUIRE);
-	while (newest != NULL) {
-		struct cc__fiber *f = newest;
-
-		newest = f->next;
-		f->next = oldest;
-		oldest = f;
 	}
+	cc__count(&w->moved);
+	enqueue(w, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
+}
+
+void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n)
+{
+	unsigned unstarted = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (cc__fiber_started(f[i]))
+			cc__worker_move_in(w, f[i]);
+		else
+			f[unstarted++] = f[i];
+	while (unstarted > 0)
+		cc__worker_move_in(w, f[--unstarted]);
+}
+
+void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest)
+{
 	while (oldest != NULL) {
 		struct cc__fiber *f = oldest;
 
 		oldest = f->next;
-		push(&w->ready, f);
+		CC__EVENT(CC__EV_TAKE, &f->parker, w->id, 0);
+		cc__count(&w->counters.from_inboxes);
+		cc__worker_move_in(w, f);
 	}
+}
+
+/* A share of the global queue: the others come by too. */
+static void take_global(struct cc__worker *w)
+{
+	enum { SHARE_MAX = 64 };
+	struct cc__global *g = &w->sched->global;
+	/* Relaxed: a hint. */
+	const uint64_t share = cc__global_length(g) / cc__load(&w->sched->workers, CC__RELAXED) + 1;
+	struct cc__fiber *taken[SHARE_MAX];
+	unsigned n = 0;
+
+	while (n < SHARE_MAX && n < share && (taken[n] = cc__global_pop(g)) != NULL)
+		n++;
+	cc__worker_move_in_many(w, taken, n);
+}
+
+/* ---- from outside ---- */
+
+/* The worker that ran f last, if it is one of s that still takes; else NULL. */
+static struct cc__worker *last_worker(const struct cc__sched *s, const struct cc__fiber *f)
+{
+	/* Relaxed: f is ours, QUEUED. */
+	const unsigned owner = cc__word_owner(cc__load(&f->parker.word, CC__RELAXED));
+
+	return owner != 0 ? s->worker[owner - 1] : NULL;
+}
+
+/* A worker for a pinned task: one that never retires. */
+static struct cc__worker *next_home(struct cc__sched *s)
+{
+	/* Relaxed: spreads, nothing else. */
+	return s->worker[cc__add(&s->next_worker, 1, CC__RELAXED) % s->config.workers];
+}
+
+/* Once, wherever it ends up: what was to be an inbox may be the global queue. */
+static void came_from_outside(const struct cc__fiber *f, const struct cc__worker *to)
+{
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2 | CC__LOCK_DEPTH() << 8, to != NULL ? to->id : 0);
+}
+
+static bool push_inbox(struct cc__idle *idle, struct cc__worker *to, struct cc__inbox *inbox,
+                       struct cc__fiber *f)
+{
+	const int number = (int)to->id - 1;
+
+	if (!cc__inbox_push(inbox, f))
+		return false;
+	/* As in cc__sched_give. */
+	CC_POINT("inbox.before_poke", to);
+	cc__idle_pushed_outside(idle, number);
+	return true;
+}
+
+/* By a thread that is no worker of s: to the worker that ran f last and may have
+ * it in its cache, unless that is stuck or too much waits there already. */
+static void push_from_outside(struct cc__sched *s, struct cc__fiber *f)
+{
+	struct cc__worker *to = last_worker(s, f);
+
+	came_from_outside(f, to);
+	/* Relaxed: a hint. */
+	if (to != NULL && cc__load(&to->stuck, CC__RELAXED) == 0 &&
+	    cc__inbox_length(&to->inbox) < s->config.inbox_max &&
+	    push_inbox(s->idle, to, &to->inbox, f))
+		return;
+	cc__sched_give(s, f);
+}
+
+/* f stays with a worker: to that one, or to one that it begins on. */
+static void push_home(struct cc__worker *here, struct cc__sched *s, struct cc__fiber *f)
+{
+	struct cc__worker *to = last_worker(s, f);
+
+	if (to == NULL)
+		to = here != NULL && here->id <= s->config.workers ? here : next_home(s);
+	if (to == here) {
+		make_ready(here, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
+		return;
+	}
+	came_from_outside(f, to);
+	if (!push_inbox(s->idle, to, &to->own, f))
+		cc__sched_give(s, f);
 }
 
 void cc__schedule(struct cc__parker *p)
 {
 	struct cc__fiber *f = cc__fiber_of(p);
+	struct cc__sched *s = cc__fiber_home(f);
 	struct cc__worker *w = cc__worker_here();
 
-	if (w != NULL && w->sched == f->home)
-		make_ready(w, f);
+	if (w != NULL && w->sched != s)
+		w = NULL;
+	if (cc__fiber_migration(f) == CC_MIGRATE_PINNED ||
+	    (cc__fiber_stays(f) && cc__fiber_started(f)))
+		push_home(w, s, f);
+	else if (w == NULL)
+		push_from_outside(s, f);
+	else if (cc__fiber_started(f))
+		make_ready(w, f, w->wakes);
+	else if (w->only_woken)
+		push_from_outside(s, f);
 	else
-		inbox_push(f->home->worker, f);
+		make_ready(w, f, CC__FRESH);
 }
 
 /* ---- timers ---- */
 
-struct wake_at {
-	struct cc__timer timer;		/* first */
-	struct cc__parker *who;
-	uint64_t ticket;
-};
-
-static void fire_timers(struct cc__worker *w)
+bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now)
 {
-	const cc_time now = w->timers.first != NULL ? cc__now() : 0;
+	bool any;
 
-	while (w->timers.first != NULL && w->timers.first->deadline <= now) {
-		struct wake_at *a = (struct wake_at *)(void *)w->timers.first;
-		struct cc__parker *who = a->who;
-		uint64_t ticket = a->ticket;
+	w->wakes = CC__URGENT;
+	any = cc__timers_run(h, now);
+	w->wakes = CC__READY;
+	return any;
+}
 
-		cc__timers_remove(&w->timers, &a->timer);
-		cc__fiber_wake(who, ticket);	/* `a` may be gone from here on */
-	}
+static void fire_wake(void *who, uint64_t ticket)
+{
+	cc__fiber_wake(who, ticket);
 }
 
 /* ---- stacks ---- */
@@ -185,45 +242,34 @@ static struct cc__stack *stack_take(struct cc__worker *w)
 	return s;
 }
 
-/* There may be a stack: one task that found none gets its turn again. */
-static void feed_one(struct cc__worker *w)
+static void try_again(struct cc__worker *w, struct cc__fiber *starved)
 {
-	struct cc__fiber *f = pop(&w->starved);
-
-	if (f != NULL)
-		push(&w->ready, f);
+	if (starved != NULL)
+		cc__worker_move_in(w, starved);
 }
 
-/* A task has got a stack.  If others starve, the next one tries. */
-static void fed(struct cc__worker *w)
+static void keep_stacks(struct cc__worker *w, unsigned most)
 {
-	/* Relaxed: a hint to spawners. */
-	if (cc__load(&w->is_starved, CC__RELAXED) == 0)
+	if (w->stacks.count <= most)
 		return;
-	if (w->starved.head == NULL)
-		cc__store(&w->is_starved, 0, CC__RELAXED);	/* Relaxed: the same hint */
-	else
-		feed_one(w);
+	cc__stack_put_list(&w->sched->stacks, &w->stacks);
+	/* Warm ones that are no longer here. */
+	if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
+		w->age_at = 0;
 }
 
 static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc__stack *s)
 {
 	s->fiber = NULL;
+	cc__count(&w->counters.stacks_given);
 	if (w->reserve == NULL)
 		w->reserve = s;
 	else
 		cc__stack_push(&w->stacks, s);
-	if (w->stacks.count > w->sched->config.stack_cache) {
-		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-		/* Warm ones that are no longer here. */
-		if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
-			w->age_at = 0;
-	}
-	feed_one(w);
+	/* What we have too many of, others may starve for. */
+	keep_stacks(w, cc__starved_any(&w->sched->starved) ? 0 : w->sched->config.stack_cache);
+	try_again(w, cc__starved_pop(&w->sched->starved));
 }
-
-/* How long tasks wait that found no stack before the system is asked again. */
-#define STARVED_RETRY (10 * CC_MSEC)
 
 /* Kept out of line, as all that is rare: its buffer would widen the frame of
  * every yield by four cache lines. */
@@ -231,15 +277,13 @@ static __attribute__((noinline, cold)) void starve(struct cc__worker *w, struct 
 {
 	char why[256];
 
-	if (!w->told_starved) {
-		w->told_starved = true;
-		cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
-		cc__sched_log(w->sched, why);
-	}
-	cc__store(&w->is_starved, 1, CC__RELAXED);	/* Relaxed: a hint to spawners */
-	if (w->starved.head == NULL || cc__now() >= w->retry_at)
-		w->retry_at = cc__from_now(STARVED_RETRY);
-	push(&w->starved, f);
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
+	if (!cc__starved_push(&w->sched->starved, f))
+		return;
+	cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
+	cc__sched_log(w->sched, why);
+	/* Stacks that sleeping workers keep. */
+	cc__idle_wake_all(w->sched->idle);
 }
 
 static void fiber_main(void *worker, uintptr_t after);
@@ -249,20 +293,23 @@ static void bind(struct cc__fiber *f, struct cc__stack *s)
 	CC__EVENT(CC__EV_STACK, &f->parker, (uintptr_t)s, 0);
 	s->fiber = f;
 	s->main = f->run.main;
+	cc__store(&s->stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
 	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
 	cc__store(&f->stack, s, CC__RELEASE);
 }
 
-static bool started(const struct cc__fiber *f)
+static void unbind(struct cc__fiber *f)
 {
-	return cc__load(&f->stack, CC__RELAXED) != NULL;	/* Relaxed: f is ours */
+	CC__EVENT(CC__EV_STACK, &f->parker, 0, 0);
+	/* Relaxed: who looks has made the handle WAITED, and the end waits for it. */
+	cc__store(&f->stack, NULL, CC__RELAXED);
 }
 
 void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 {
 	/* Acquire: pairs with the release in bind; its memory is constant. */
 	const struct cc__stack *s = cc__load(&f->stack, CC__ACQUIRE);
-	const struct cc__stack_pool *p = &f->home->stacks;
+	const struct cc__stack_pool *p = &cc__fiber_home(f)->stacks;
 
 	if (s == NULL)
 		return;
@@ -270,43 +317,132 @@ void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 	*size = p->size - p->guard_size;
 }
 
-/* ---- what runs next ---- */
-
-static __attribute__((noinline)) void take_fair(struct cc__worker *w)
+cc_time cc__worker_age_stacks(struct cc__worker *w)
 {
-	w->until_fair = CC__FAIR_RUN;
-	fire_timers(w);
-	inbox_take(w);
-	if (w->starved.head != NULL && cc__now() >= w->retry_at)
-		feed_one(w);	/* also when there is no time to sleep */
+	const cc_time idle = w->sched->config.stack_idle;
+
+	if (w->stacks.count > 0 && w->age_at == CC_FOREVER)
+		w->age_at = cc__from_now(idle);
+	if (w->age_at != CC_FOREVER && cc__now() >= w->age_at) {
+		cc__stack_put_list(&w->sched->stacks, &w->stacks);
+		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__from_now(idle) : CC_FOREVER;
+	}
+	return w->age_at;
 }
 
-/* The registers of the one after the next are on their way when its turn comes,
- * and the frame of the one after that: with many fibers neither is in the cache,
- * nor is the page of the stack in the TLB. */
-static inline void look_ahead(const struct cc__fiber *next)
-{
-	const char *sp;
+/* ---- what others have for it ---- */
 
-	if (next == NULL || (next = next->next) == NULL)
-		return;
-	sp = next->run.context.sp;
-	__builtin_prefetch(sp);
-	__builtin_prefetch(sp + 64);
-	__builtin_prefetch(next->next);
+/* Stacks for those who starve, and one of them who tries, now and then. */
+static __attribute__((noinline, cold)) void help_starved(struct cc__worker *w)
+{
+	keep_stacks(w, 0);
+	if (cc__starved_due(&w->sched->starved))
+		try_again(w, cc__starved_pop(&w->sched->starved));
+}
+
+void cc__worker_take_in(struct cc__worker *w)
+{
+	cc__worker_move_in_inbox(w, cc__inbox_take(&w->own));
+	cc__worker_move_in_inbox(w, cc__inbox_take(&w->inbox));
+	cc__worker_move_in_inbox(w, cc__inbox_take(&w->sched->woken));
+	if (!w->only_woken)
+		take_global(w);
+	if (cc__starved_any(&w->sched->starved))
+		help_starved(w);
+}
+
+/* Descriptors are waited for: a look now and then, and somebody idle who looks after
+ * them while there is something to run here. */
+static __attribute__((noinline)) void serve_descriptors(struct cc__worker *w)
+{
+	struct cc__poll *p = &w->sched->poll;
+	const cc_time now = cc__now();
+
+	if (now >= w->look_at) {
+		w->look_at = now + LOOK_EVERY;
+		cc__poll_run(p, CC_NOW);
+	}
+	if (cc__runq_length(&w->queue) > 0 && cc__poll_unattended(p))
+		cc__idle_poll(w->sched->idle);
+}
+
+/* ---- what runs next ---- */
+
+/* Everything that has its turn every CC__FAIR_RUN picks (D4).  Returns the next of
+ * those whose time has come, if there are any. */
+static __attribute__((noinline)) struct cc__fiber *serve(struct cc__worker *w)
+{
+	enum { FAVOURS_IN_A_ROW = 8 };
+	struct cc__fiber *f;
+
+	/* Relaxed: our own. */
+	w->fair_at = cc__load(&w->picks, CC__RELAXED) + CC__FAIR_RUN;
+	cc__count(&w->serves);
+	if (cc__load(&w->stuck, CC__RELAXED) != 0)	/* Relaxed, both: a hint */
+		cc__store(&w->stuck, 0, CC__RELAXED);
+	if (cc__timers_earliest(&w->timers) != CC_FOREVER)
+		cc__worker_run_timers(w, &w->timers, cc__now());
+	cc__worker_take_in(w);
+	if (cc__poll_waiting(&w->sched->poll) != 0)
+		serve_descriptors(w);
+	if (!w->only_woken && cc__ring_length(&w->queue.ring[CC__URGENT]) == 0)
+		return NULL;
+	w->fair_at = 0;
+	if (w->only_woken)
+		return NULL;	/* left to pick_woken */
+	f = ++w->favours % FAVOURS_IN_A_ROW == 0 ? cc__runq_pop(&w->queue) : NULL;
+	return f != NULL ? f : cc__runq_pop_kind(&w->queue, CC__URGENT);
+}
+
+/* The reserve's next: whose time has come, else the oldest.  What was found stuck
+ * since it was queued is not for it. */
+static struct cc__fiber *pick_woken(struct cc__worker *w)
+{
+	struct cc__fiber *f;
+
+	while ((f = cc__runq_pop_kind(&w->queue, CC__URGENT)) != NULL ||
+	       (f = cc__runq_pop_kind(&w->queue, CC__READY)) != NULL) {
+		if (is_for_reserve(f))
+			return f;
+		cc__worker_give_away(w, f);
+	}
+	return NULL;
+}
+
+static __attribute__((noinline)) struct cc__fiber *pick_fair(struct cc__worker *w)
+{
+	struct cc__fiber *f = serve(w);
+
+	if (w->only_woken)	/* always through here: its fair_at is 0 */
+		return pick_woken(w);
+	return f != NULL ? f : cc__runq_pop_kind(&w->queue, CC__FRESH);
+}
+
+static __attribute__((noinline)) struct cc__fiber *pick_slowly(struct cc__worker *w)
+{
+	struct cc__fiber *f = NULL;
+
+	/* Relaxed: our own. */
+	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at)
+		f = pick_fair(w);
+	if (f == NULL && !w->only_woken && (f = cc__runq_pop(&w->queue)) == NULL &&
+	    (f = serve(w)) == NULL)
+		f = cc__runq_pop(&w->queue);
+	return f;
 }
 
 /* The next fiber at hand, claimed; NULL: none (D3). */
 static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
 {
-	struct cc__fiber *f;
+	struct cc__fiber *f = NULL;
 
-	if (w->until_fair-- == 0 || w->ready.head == NULL)
-		take_fair(w);
-	if ((f = pop(&w->ready)) == NULL)
+	/* Relaxed: our own. */
+	if (cc__load(&w->picks, CC__RELAXED) < w->fair_at)
+		f = cc__runq_pop(&w->queue);
+	if (f == NULL && (f = pick_slowly(w)) == NULL)
 		return NULL;
+	cc__count(&w->picks);
 	cc__word_claim(&f->parker, w->id);
-	look_ahead(w->ready.head);
 	return f;
 }
 
@@ -314,7 +450,14 @@ static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
 
 /* What the side that arrives has to do for the one that left: a pointer with
  * the kind in its low bits. */
-enum after { AFTER_NOTHING, AFTER_YIELD, AFTER_PARK, AFTER_END, AFTER_MASK = 3 };
+enum after {
+	AFTER_NOTHING,
+	AFTER_PARK,	/* a fiber */
+	AFTER_END,	/* its stack */
+	AFTER_YIELD,	/* a fiber */
+	AFTER_TURN,	/* of the run queue; the fiber is in it */
+	AFTER_MASK = 7,
+};
 
 static uintptr_t after(enum after kind, void *object)
 {
@@ -326,13 +469,22 @@ static __attribute__((noinline)) void settle_park(struct cc__worker *w, struct c
 	if (cc__word_commit(&f->parker))
 		return;
 	cc__word_requeue(&f->parker);
-	make_ready(w, f);
+	make_ready(w, f, CC__READY);
 }
 
-static inline void settle_yield(struct cc__worker *w, struct cc__fiber *f)
+static __attribute__((noinline)) void settle_yield(struct cc__worker *w, struct cc__fiber *f)
 {
 	cc__word_yield(&f->parker);
-	make_ready(w, f);
+	make_ready(w, f, CC__READY);
+}
+
+/* The one that left is in the queue already, and nobody has seen it there: its
+ * worker is still inside (cc__runq_turn). */
+static inline void settle_turn(struct cc__worker *w)
+{
+	cc__runq_leave(&w->queue);
+	if (cc__idle_pushed(w->idle, w->nap))
+		call_others(w);
 }
 
 /* On the stack that a switch arrived on (D2). */
@@ -341,6 +493,9 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 	void *object = (void *)(left & ~(uintptr_t)AFTER_MASK);
 
 	switch ((enum after)(left & AFTER_MASK)) {
+	case AFTER_TURN:
+		settle_turn(w);
+		break;
 	case AFTER_YIELD:
 		settle_yield(w, object);
 		break;
@@ -361,13 +516,9 @@ static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__con
                                             struct cc__fiber *next, uintptr_t left, bool last)
 {
 	struct cc__arrival a;
-	struct cc__context *to = &w->context;
+	struct cc__context *to = next != NULL ? &next->run.context : &w->context;
 
-	w->thread->running = &w->thread->parker;
-	if (next != NULL) {
-		w->thread->running = &next->parker;
-		to = &next->run.context;
-	}
+	cc__set_running(w->thread, next != NULL ? &next->parker : &w->thread->parker);
 	a = cc__context_switch(from, to, w, left, last);
 	settle(a.worker, a.after);
 }
@@ -375,23 +526,23 @@ static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__con
 /* A stack under an unstarted task.  False: there is none, and it starves. */
 static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__fiber *f)
 {
+	struct cc__sched *sched = w->sched;
 	/* Behind those who starve already, until there is news. */
-	struct cc__stack *s =
-	    w->starved.head != NULL && w->stacks.first == NULL && w->reserve == NULL &&
-	            cc__now() < w->retry_at
-	        ? NULL
-	        : stack_take(w);
+	const bool wait = cc__starved_any(&sched->starved) && w->stacks.first == NULL &&
+	                  w->reserve == NULL && !cc__starved_due(&sched->starved);
+	struct cc__stack *s = wait ? NULL : stack_take(w);
 
 	if (s == NULL) {
+		cc__count(&w->counters.starved);
 		cc__word_yield(&f->parker);
-		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
 		starve(w, f);
 		return false;
 	}
-	fed(w);
+	try_again(w, cc__starved_fed(&sched->starved));
+	cc__count(&w->counters.stacks_taken);
 	bind(f, s);
-	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
-	                 cc__stack_top(&w->sched->stacks, s), fiber_main);
+	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(&sched->stacks, s),
+	                 cc__stack_top(&sched->stacks, s), fiber_main);
 	return true;
 }
 
@@ -400,7 +551,7 @@ static struct cc__fiber *next_ready(struct cc__worker *w)
 {
 	struct cc__fiber *f;
 
-	while ((f = next_at_hand(w)) != NULL && !started(f) && !prepare(w, f))
+	while ((f = next_at_hand(w)) != NULL && !cc__fiber_started(f) && !prepare(w, f))
 		continue;
 	return f;
 }
@@ -410,7 +561,7 @@ static struct cc__fiber *next_ready(struct cc__worker *w)
 static void fiber_main(void *worker, uintptr_t left)
 {
 	struct cc__worker *w = worker;
-	struct cc__fiber *f = cc__fiber_of(w->thread->running);
+	struct cc__fiber *f = cc__fiber_of(cc__running(w->thread));
 	/* Relaxed: our own. */
 	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
 	struct cc__context ended;
@@ -420,23 +571,23 @@ static void fiber_main(void *worker, uintptr_t left)
 	do {
 		int result = s->main(f->payload.arg);
 
+		if (cc__forked())
+			cc__fork_exit(result);	/* whatever is next here is the parent's */
 		CC_POINT("task.ended", &f->parker);
 		w = cc__worker_here();	/* the task may have moved us */
-		w->thread->running = &w->thread->parker;
-		CC__EVENT(CC__EV_STACK, &f->parker, 0, 0);
-		/* Relaxed: who looks holds the frame's lock, which DONE passes. */
-		cc__store(&f->stack, NULL, CC__RELAXED);
-		if (cc__frame_end(f, result))
+		cc__set_running(w->thread, &w->thread->parker);
+		unbind(f);
+		if (cc__frame_end(f, result, false))
 			cc__frame_put(&w->frames, f);
 		cc__count(&w->finished);
 		f = next_at_hand(w);
-		if (f == NULL || started(f))
+		if (f == NULL || cc__fiber_started(f))
 			break;
-		fed(w);
+		try_again(w, cc__starved_fed(&w->sched->starved));
 		bind(f, s);
 		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
 		               cc__stack_top(&w->sched->stacks, s));
-		w->thread->running = &f->parker;
+		cc__set_running(w->thread, &f->parker);
 		cc__control_reset();	/* the task before may round its own way */
 	} while (true);
 	leave(w, &ended, f, after(AFTER_END, s), true);
@@ -447,9 +598,35 @@ static void fiber_main(void *worker, uintptr_t left)
 
 static struct cc__fiber *fiber_on(const struct cc__worker *w)
 {
-	return w == NULL || w->thread->running == &w->thread->parker
+	return w == NULL || cc__running(w->thread) == &w->thread->parker
 	           ? NULL
-	           : cc__fiber_of(w->thread->running);
+	           : cc__fiber_of(cc__running(w->thread));
+}
+
+/* The next started fiber, if it is its turn, with f queued behind the others; the
+ * caller then leaves with AFTER_TURN.  NULL: not that simple. */
+static inline struct cc__fiber *turn_of(struct cc__worker *w, struct cc__fiber *f)
+{
+	struct cc__fiber *next;
+
+	/* Relaxed: our own. */
+	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
+	    (next = cc__runq_turn(&w->queue, f)) == NULL)
+		return NULL;
+	cc__word_turn(&f->parker, &next->parker, w->id);
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+	cc__count(&w->picks);
+	return next;
+}
+
+static __attribute__((noinline)) void yield_slowly(struct cc__worker *w, struct cc__fiber *f)
+{
+	struct cc__fiber *next;
+
+	if (f == NULL || cc__forked())
+		cc__thread_yield();
+	else if ((next = next_ready(w)) != NULL || (w->only_woken && !is_for_reserve(f)))
+		leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);
 }
 
 void cc_yield(void)
@@ -457,93 +634,103 @@ void cc_yield(void)
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = fiber_on(w), *next;
 
-	if (f == NULL)
-		cc__thread_yield();
-	else if ((next = next_ready(w)) != NULL)
-		leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);
+	if (f == NULL || cc__forked() || (next = turn_of(w, f)) == NULL)
+		yield_slowly(w, f);
+	else
+		leave(w, &f->run.context, next, AFTER_TURN, false);
 }
 
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = cc__fiber_of(p);
-	struct wake_at alarm = {.timer.deadline = deadline, .who = p, .ticket = ticket};
+	struct cc__timers *timers = &w->timers;
+	struct cc__timer alarm = {
+	    .deadline = deadline, .fire = fire_wake, .object = p, .value = ticket};
 
-	if (deadline != CC_FOREVER)
-		cc__timers_add(&w->timers, &alarm.timer);
+	if (deadline == CC_FOREVER) {
+		leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
+		return;
+	}
+	if (cc__timers_add(timers, &alarm))
+		cc__idle_timer(w->idle, deadline);
 	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
-	/* Still the same worker: there is one. */
-	if (cc__timer_armed(&alarm.timer))
-		cc__timers_remove(&cc__worker_here()->timers, &alarm.timer);
+	cc__timers_remove(timers, &alarm);
 }
 
-/* ---- the worker's own stack ---- */
+/* ---- a child in place of its joiner ---- */
 
-/* Stacks that lie idle grow cold (T3); the time to look again. */
-static cc_time age_stacks(struct cc__worker *w)
+/* Half of the stack is left for whoever is called from here. */
+static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 {
-	const cc_time idle = w->sched->config.stack_idle;
+	const char *bottom = cc__stack_bottom(p, s);
 
-	if (w->stacks.count > 0 && w->age_at == CC_FOREVER)
-		w->age_at = cc__from_now(idle);
-	if (w->age_at != CC_FOREVER && cc__now() >= w->age_at) {
-		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__from_now(idle) : CC_FOREVER;
+	return (const char *)__builtin_frame_address(0) - bottom > (ptrdiff_t)(p->size / 2);
+}
+
+/* A task may take the place of `self`, which goes wherever the task does. */
+static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self)
+{
+	return !cc__fiber_stays(self) &&
+	       /* Relaxed: our own. */
+	       room_on(&w->sched->stacks, cc__load(&self->stack, CC__RELAXED));
+}
+
+/* f, claimed, on the stack of the fiber that calls; until its end that fiber
+ * lies below it and runs when it runs. */
+static int run_here(struct cc__worker *w, struct cc__fiber *self, struct cc__fiber *f)
+{
+	struct cc__stack *s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
+	cc_task_main *main = f->run.main;
+	const uint64_t control = cc__control_renew();
+	int result;
+
+	CC__EVENT(CC__EV_PLACE, &self->parker, (uintptr_t)f, 0);
+	bind(f, s);
+	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
+	               cc__stack_top(&w->sched->stacks, s));
+	cc__set_running(w->thread, &f->parker);
+	result = main(f->payload.arg);
+	if (cc__forked())
+		cc__fork_exit(result);	/* as in fiber_main */
+	CC_POINT("task.ended", &f->parker);
+	w = cc__worker_here();	/* the task may have moved us */
+	s->fiber = self;
+	cc__set_running(w->thread, &self->parker);
+	unbind(f);
+	if (cc__frame_end(f, result, true))
+		cc__frame_put(&w->frames, f);
+	CC__EVENT(CC__EV_PLACE, &self->parker, 0, 0);
+	cc__count(&w->finished);
+	cc__control_restore(control);
+	return result;
+}
+
+bool cc__sched_run_here(CCTask task, int *result)
+{
+	struct cc__worker *w = cc__worker_here();
+	struct cc__fiber *self = fiber_on(w), *f = task.frame;
+
+	/* What lies in our own queue we have put there: it is unstarted, and still the
+	 * task that its handle says.  Relaxed: so nobody else has written it. */
+	if (self == NULL || f == NULL || !gives_place(w, self) ||
+	    cc__load(&f->handle, CC__RELAXED) != task.id || !cc__runq_take(&w->queue, f))
+		return false;
+	if (cc__fiber_stays(f)) {
+		cc__worker_move_in(w, f);
+		return false;
 	}
-	return w->age_at;
+	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");	/* it may park */
+	cc__count(&w->picks);
+	cc__word_claim(&f->parker, w->id);
+	*result = run_here(w, self, f);
+	return true;
 }
 
-static void sleep_until_work(struct cc__worker *w)
+void cc__worker_run(struct cc__worker *w)
 {
-	cc_time deadline = age_stacks(w);
+	struct cc__fiber *f;
 
-	if (w->timers.first != NULL && w->timers.first->deadline < deadline)
-		deadline = w->timers.first->deadline;
-	if (w->starved.head != NULL && w->retry_at < deadline)
-		deadline = w->retry_at;
-	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
-	CC_POINT("worker.before_sleep", w);
-	if (announce_sleep(w))
-		while (cc__load(&w->nap->asleep, CC__SEQ_CST) != 0)	/* Seq_cst: see inbox_push */
-			if (cc__futex_wait(&w->nap->asleep, 1, deadline) == ETIMEDOUT)
-				break;
-	/* Relaxed: a pusher that still sees 1 wakes nobody, which is harmless. */
-	cc__store(&w->nap->asleep, 0, CC__RELAXED);
-	CC__EVENT(CC__EV_AWAKE, w, w->id, 0);
-}
-
-/* False: whoever wanted us to stop has just lost its patience. */
-static bool agree_to_end(struct cc__sched *s, uint32_t asked)
-{
-	/* Relaxed: one word, two sides; the other is in cc__sched_stop. */
-	return cc__cas(&s->stopping, &asked, CC__ENDING, CC__RELAXED, CC__RELAXED);
-}
-
-void cc__worker_main(void *arg)
-{
-	struct cc__worker *w = arg;
-	struct cc__sched *s = w->sched;
-
-	w->thread->worker = w;
-	cc__tls_set(w->thread, NULL);
-	cc__context_adopt(&w->context);
-	for (;;) {
-		struct cc__fiber *f = next_ready(w);
-		uint32_t asked;
-
-		if (f != NULL)
-			leave(w, &w->context, f, AFTER_NOTHING, false);
-		else if ((asked = over(s)) != 0 && agree_to_end(s, asked))
-			break;
-		else
-			sleep_until_work(w);
-	}
-	cc__frame_cache_flush(&w->frames);
-	cc__stack_put_list(&s->stacks, &w->stacks);
-	if (w->reserve != NULL)
-		cc__stack_put(&s->stacks, w->reserve);
-	cc__tls_set(NULL, NULL);
-	/* Release: all of the above, to the acquire in cc__sched_stop. */
-	cc__store(&s->stopped, 1, CC__RELEASE);
-	cc__futex_wake(&s->stopped, INT32_MAX);
+	while ((f = next_ready(w)) != NULL)
+		leave(w, &w->context, f, AFTER_NOTHING, false);
 }

@@ -1,86 +1,146 @@
-/* worker.h - one worker: its queue, its inbox and its sleep.
+/* worker.h - one worker: its queue, its inboxes, its timers, its caches.
  *
  * A fiber's way through this layer: cc__sched_spawn (sched.c) fills a frame and
  * queues it; next_ready claims it and puts a stack under it; leave switches to
  * it; when it yields, parks or ends, leave switches on, and the side that
- * arrives settles what was left behind.
+ * arrives settles what was left behind (worker.c).  A worker with nothing at
+ * hand searches everywhere, and sleeps (search.c).
  *
- * D1  The ready queue, the caches and the timers are the worker's alone.  Anybody
- *     else pushes into the inbox.
+ * D1  The caches are the worker's alone.  The run queue has a bias to it
+ *     (runq.h), the inboxes are for others, the timers have a lock.
  * D2  A fiber is queued or committed only after the switch away from it, on the
  *     stack that the switch arrived on (settle).
  * D3  While a fiber is PARKING its worker takes only work at hand; with none it
  *     goes to its own stack, settles, and searches or sleeps there.
- * D4  A fiber queued here runs after at most CC__FAIR_RUN switches more than
- *     there were fibers in front of it. */
+ * D4  At least every CC__FAIR_RUN picks a worker serves its timers, its inboxes,
+ *     the global queue, now and then descriptors, and its oldest unstarted task, one of each.  So a started
+ *     fiber runs after at most CC__FAIR_RUN + 9/8 of those in front of it, the
+ *     nth unstarted one after n times CC__FAIR_RUN, unless somebody else takes
+ *     it sooner. */
 #ifndef CC__SCHED_WORKER_H
 #define CC__SCHED_WORKER_H
 
+#include "sched/counters.h"
+#include "sched/idle.h"
+#include "sched/inbox.h"
+#include "sched/runq.h"
 #include "sched/sched.h"
 
-/* The inbox and the timers are looked at after that many switches at the latest. */
 enum { CC__FAIR_RUN = 64 };
 
-/* First in, first out, through cc__fiber.next. */
-struct cc__queue {
-	struct cc__fiber *head, *tail;
+/* What its thread does. */
+enum cc__life {
+	CC__LIFE_ACTIVE,
+	CC__LIFE_SEARCH,	/* looks everywhere, for a moment */
+	CC__LIFE_SLEEP,
+	CC__LIFE_DRAINING,	/* hands over what it has and ends */
+	CC__LIFE_DEAD,
 };
 
-/* What a worker sleeps on.  Process-wide and type-stable: whoever pushes into the
- * inbox pokes afterwards, when the fiber may have run, its runtime ended and the
- * worker gone.  A stray poke makes the next owner look around, no more. */
-struct cc__nap {
-	_Alignas(64) cc__a32 asleep;	/* 1: the worker sleeps, or is about to */
-	struct cc__nap *next;		/* the slab's */
+/* What a searching worker saw of another one's queue, to tell what has waited. */
+struct cc__sample {
+	cc_time at;
+	uint32_t ready_tail, fresh_head;
+	bool fresh;			/* there was an unstarted one */
+	uint64_t picks;			/* its owner's ... */
+	cc_time picked_at;		/* ... and since when there were so many */
 };
 
-struct cc__nap *cc__nap_new(void);	/* NULL: no memory */
-void cc__nap_free(struct cc__nap *n);
-/* Make its worker look around, should it sleep. */
-void cc__nap_poke(struct cc__nap *n);
+/* What the monitor knows of a worker's heartbeat (sysmon.c). */
+struct cc__pulse {
+	uint64_t beats;			/* picks and serves, when it last looked */
+	cc_time since;			/* how long they have been that */
+	bool stuck, told;		/* found so, and said so, since then */
+};
 
 struct cc__worker {
 	struct cc__sched *sched;	/* constant */
-	struct cc__nap *nap;		/* constant */
+	struct cc__idle *idle;		/* constant; sched's */
+	struct cc__nap *nap;		/* constant; in idle */
 	unsigned id;			/* constant, 1-based */
-	struct cc__os_thread os;	/* the runtime's */
+	bool only_woken;		/* constant; the reserve: it starts no task (sysmon.h) */
+	/* Whether there is a thread to join.  Who starts and stops the runtime, the
+	 * monitor in between. */
+	bool has_thread;
+	struct cc__os_thread os;	/* likewise */
+	struct cc__pulse pulse;		/* the monitor's */
+	struct cc__thread *thread;	/* constant; its record */
 
-	/* The worker's own (D1), but for what sched.c sets up before it starts. */
-	struct cc__thread *thread;	/* its record */
+	/* The worker's own (D1). */
 	struct cc__context context;	/* its own stack, while a fiber runs */
-	struct cc__queue ready;
-	unsigned until_fair;		/* switches left before the inbox's turn */
-	struct cc__timers timers;
+	uint64_t fair_at;		/* the pick at which the others have their turn */
+	unsigned favours;		/* picks of urgent fibers */
+	enum cc__kind wakes;		/* how those are queued whom it wakes */
 	struct cc__frame_cache frames;
 	struct cc__stack_list stacks;
 	struct cc__stack *reserve;	/* for the day there are no others */
-	struct cc__queue starved;	/* tasks that found no stack */
-	cc_time retry_at;		/* when they ask the system again */
-	bool told_starved;		/* the log has been told why */
 	cc_time age_at;			/* when idle stacks are looked at again */
+	cc_time look_at;		/* when descriptors are, at the earliest */
+	uint64_t random;
+	unsigned fruitless;		/* watches in a row that saw nothing */
+	cc_time retire_at;		/* if it finds nothing until then; CC_FOREVER: never */
+	struct cc__sample *seen;	/* of each worker; see search.c */
+	struct cc__loot loot;
+	struct cc__poll_found found;	/* from a sleep in the poller to its wakes */
 
 	/* Written by the worker, read by anyone: no decision hangs on the
 	 * difference of two of them but at rest. */
+	cc__a64 picks;			/* fibers it claimed */
+	cc__a64 serves;			/* times that it looked what others have for it */
+	cc__a64 moved;			/* queued here, but from another queue */
 	cc__a64 spawned, finished;
-	cc__a32 is_starved;		/* the starved queue is not empty */
+	cc__a32 life;			/* enum cc__life */
 
-	/* Anybody's: a stack of fibers, pushed by compare-exchange, taken whole. */
-	char apart[64];			/* from the cache line above; the hook aligns by 16 */
-	CC__ATOMIC(struct cc__fiber *) inbox;
+	struct cc__runq queue;
+	struct cc__timers timers;
+	uint64_t born;			/* constant; its nap's generation at the beginning */
+	struct cc__counters counters;	/* written by the worker */
+	char apart[64];			/* from the cache lines above; the hook aligns by 16 */
+	struct cc__inbox inbox;		/* anybody's */
+	struct cc__inbox own;		/* for fibers that stay here: only the worker takes */
+	cc__a32 stuck;			/* 1: it does not come by.  The monitor sets it, the
+					 * worker clears it, who pushes reads it as a hint */
 };
 
-/* A counter with one writer. */
-static inline void cc__count(cc__a64 *counter)
+/* It ends when it is not needed. */
+static inline bool cc__worker_temporary(const struct cc__worker *w)
 {
-	/* Relaxed, twice: ours alone to write; readers take it as a hint, or read
-	 * it when nothing moves. */
-	cc__store(counter, cc__load(counter, CC__RELAXED) + 1, CC__RELAXED);
+	return w->id > w->sched->config.workers;
 }
 
 /* The calling thread's worker; NULL: it is none.  Ask again after a switch. */
 struct cc__worker *cc__worker_here(void);
 
-/* The thread's main function; arg is the worker. */
+/* f has just become QUEUED: into w's queue, by w. */
+void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
+/* A QUEUED fiber that was in another queue into w's, by w. */
+void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
+/* Several, oldest first.  Of the unstarted ones the oldest goes in last, since the
+ * newest in a queue runs first.  The array is used up. */
+void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n);
+/* All that an inbox had, oldest first, chained through next. */
+void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest);
+/* A QUEUED fiber that w has to whoever may run it, by w. */
+void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
+/* Its inboxes, and a share of the global queue, into w's queue. */
+void cc__worker_take_in(struct cc__worker *w);
+/* The timers of h that have expired: who waits is queued before others. */
+bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now);
+
+/* Run fibers until nothing is at hand.  On the worker's own stack. */
+void cc__worker_run(struct cc__worker *w);
+
+/* Idle stacks give their pages back; when to look again. */
+cc_time cc__worker_age_stacks(struct cc__worker *w);
+
+/* search.c: what s->poll calls when a fiber is about to wait, unattended. */
+void cc__worker_unattended(struct cc__poll *p);
+
+/* search.c: nothing is at hand.  False: the runtime has ended, or the worker
+ * has retired. */
+bool cc__worker_search(struct cc__worker *w);
+
+/* The thread's main function; arg is the worker (search.c). */
 void cc__worker_main(void *arg);
 
 #endif

@@ -38,6 +38,17 @@ static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 	return c;
 }
 
+/* Under the lock, before the nth object is handed out: at each stride its pages.
+ * The first stride comes page by page, for those who need but a few objects. */
+static void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t n)
+{
+	enum { STRIDE = 1 << 16 };
+	const size_t from = CHUNK_HEAD + n * s->size, to = from + s->size;
+
+	if (from / STRIDE != to / STRIDE && to / STRIDE < CHUNK / STRIDE)
+		cc__pages_populate((char *)c + to / STRIDE * STRIDE, STRIDE);
+}
+
 /* Under the lock: an object that was never handed out. */
 static void *carve(struct cc__slab *s)
 {
@@ -51,6 +62,7 @@ static void *carve(struct cc__slab *s)
 	/* Relaxed: all that cc__slab_walk must know is that the object lies inside
 	 * the chunk; what is in it, its own atomics and locks say. */
 	cc__store(&c->carved, n + 1, CC__RELAXED);
+	page_in(s, c, n);
 	return object_at(s, c, n);
 }
 
@@ -108,4 +120,14 @@ void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), v
 			if (!visit(object_at(s, c, i), arg))
 				return;
 	}
+}
+
+size_t cc__slab_made(const struct cc__slab *s)
+{
+	size_t n = 0;
+
+	/* Acquire: as in cc__slab_walk.  Relaxed: for people. */
+	for (struct cc__slab_chunk *c = cc__load(&s->chunks, CC__ACQUIRE); c != NULL; c = c->next)
+		n += cc__load(&c->carved, CC__RELAXED);
+	return n;
 }

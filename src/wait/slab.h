@@ -35,6 +35,9 @@ void cc__slab_put(struct cc__slab *s, void *object);
 void *cc__slab_get_chain(struct cc__slab *s, unsigned most, unsigned *count);
 void cc__slab_put_chain(struct cc__slab *s, void *first, void *last);
 
+/* How many that are; a hint. */
+size_t cc__slab_made(const struct cc__slab *s);
+
 /* Every object ever handed out, free ones included, until visit says false.
  * Any thread, at any time; objects made meanwhile may be missed. */
 void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), void *arg);

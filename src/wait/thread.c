@@ -17,8 +17,9 @@ struct cc__thread *cc__thread_make(void)
 	 * but finds OWNED or nothing. */
 	if (cc__load(&t->parker.word, CC__RELAXED) == 0)
 		cc__store(&t->parker.word, CC__THREAD_BIT | CC__OWNED, CC__RELAXED);
-	t->running = &t->parker;
+	cc__init(&t->running, &t->parker);
 	t->worker = NULL;
+	t->pool = NULL;
 	t->spare_ids = 0;
 	return t;
 }

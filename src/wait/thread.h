@@ -10,8 +10,11 @@
 
 struct cc__thread {
 	struct cc__parker parker;	/* waits of the thread itself */
-	struct cc__parker *running;	/* who runs on it now: &parker, or a fiber */
+	/* Who runs on it now: &parker, or a fiber.  Written by the thread alone; the
+	 * monitor looks. */
+	CC__ATOMIC(struct cc__parker *) running;
 	void *worker;			/* sched's: the worker it is, or NULL */
+	const void *pool;		/* sched's: whose blocking calls it runs, or NULL */
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */
 	struct cc__thread *next;	/* pool; the pool's lock */
@@ -24,12 +27,23 @@ struct cc__thread *cc__thread_self(void);
 struct cc__thread *cc__thread_make(void);
 void cc__thread_drop(struct cc__thread *t);
 
+/* By the thread itself. */
+static inline struct cc__parker *cc__running(const struct cc__thread *t)
+{
+	return cc__peek(&t->running);	/* nobody else writes it */
+}
+
+static inline void cc__set_running(struct cc__thread *t, struct cc__parker *p)
+{
+	cc__store(&t->running, p, CC__RELAXED);	/* Relaxed: who else looks, guesses */
+}
+
 /* Whoever calls: the fiber, or the thread outside of any. */
 static inline struct cc__parker *cc__self(void)
 {
 	struct cc__thread *t = cc__thread_self();
 
-	return t != NULL ? t->running : NULL;
+	return t != NULL ? cc__running(t) : NULL;
 }
 
 /* The thread parker: sleeps while its word is PARKED(ticket) or claimed, until

@@ -135,6 +135,17 @@ void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
 
 /* ---- sleep ---- */
 
+const cc__a32 cc__uncancelled = {0};
+
+/* w will be listed by `self`. */
+static void begin(struct cc__waiter *w, struct cc__parker *self)
+{
+	w->who = self;
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	if (w->cancel == NULL && !cc__word_is_thread(cc__load(&self->word, CC__RELAXED)))
+		w->cancel = cc__cancel_flag(self);
+}
+
 static bool decided(const struct cc__waiter *w)
 {
 	/* Acquire: pairs with the release in cc__waitq_take. */
@@ -228,7 +239,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return EAGAIN;
 	if ((self = cc__self()) == NULL)
 		return ENOMEM;
-	w->who = self;
+	begin(w, self);
 	w->ticket = cc__word_park(self);
 	CC_POINT("wait.before_publish", w);
 	if (!publish(object, ops, w)) {
@@ -282,7 +293,7 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 		cc__unlock(&q->lock);
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
-	w->who = self;
+	begin(w, self);
 	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
 	 * order. */
 	w->ticket = cc__word_park(self);
@@ -323,7 +334,7 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 	cc__init(&g->winner, 0);
 	ticket = cc__word_park(self);
 	for (uint32_t i = 0; i < count; i++) {
-		cases[i].w.who = self;
+		begin(&cases[i].w, self);
 		cases[i].w.ticket = ticket;
 		cases[i].w.group = g;
 		cases[i].w.index = i + 1;

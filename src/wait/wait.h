@@ -38,12 +38,16 @@ struct cc__waiter {
 	struct cc__parker *who;		/* constant while listed */
 	uint64_t ticket;		/* constant while listed; names one wait */
 	void *io;			/* the waitable's: what is to be moved */
-	const cc__a32 *cancel;		/* constant; not 0 ends the wait; NULL: nothing does */
+	const cc__a32 *cancel;		/* constant while listed; not 0 ends the wait; NULL
+					 * before: what cancels its sleeper, if anything */
 	struct cc__group *group;	/* constant; of a wait for several, or NULL */
 	uint32_t index;			/* constant; 1-based place in the group */
 	int result;			/* the waker's until reason is set, then ours */
 	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
 };
+
+/* The `cancel` of a wait that nothing cancels. */
+extern const cc__a32 cc__uncancelled;
 
 /* First in, first out. */
 struct cc__waitq {
@@ -170,5 +174,9 @@ void cc__schedule(struct cc__parker *fiber);
  * it on another stack, and this returns when it is OWNED again.  At `deadline`
  * the scheduler wakes (fiber, ticket) itself. */
 void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
+
+/* The flag that cancels the waits of a fiber which name none of their own; NULL:
+ * nothing does.  Whoever sets it, unparks the fiber after that. */
+const cc__a32 *cc__cancel_flag(struct cc__parker *fiber);
 
 #endif

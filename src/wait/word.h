@@ -23,7 +23,7 @@
  *   PARKED             QUEUED    waker     cc__word_wake       enqueue (thread: release)
  *   PARKED             OWNED     thread    cc__word_unpark     its own timeout
  *   QUEUED             OWNED     waker     cc__word_release    futex wake (threads)
- *   OWNED              DONE      worker    cc__word_done       under the frame's lock
+ *   OWNED              DONE      worker    cc__word_done       then end the handle (F3)
  *   DONE               IDLE      allocator cc__word_recycle
  *
  * One function a row, each tells its caller what is left to do, and nobody else
@@ -146,18 +146,15 @@ static inline uint64_t cc__word_mine(const struct cc__parker *p, enum cc__state 
 
 /* ---- spawn, run, end ---- */
 
-/* Lock the frame for its spawner.  It came from a pool that hands out once. */
+/* The frame is its spawner's: it came from a pool that hands out once. */
 static inline void cc__word_assign(struct cc__parker *p)
 {
-	uint64_t w = cc__word_mine(p, CC__IDLE);
-	const uint64_t number = cc__watch_begin();
+	const uint64_t w = cc__load(&p->word, CC__RELAXED);	/* Relaxed: as below */
 
+	CC__CHECK(cc__word_state(w) == CC__IDLE, "word: two spawners hold one frame");
 	/* Relaxed: the pool that handed the frame out orders it after its former
-	 * life, by its lock or as the same thread's.  An exchange all the same: it
-	 * shows a pool that hands out twice. */
-	CC__CHECK(cc__cas(&p->word, &w, cc__word_with(w, CC__ASSIGNED), CC__RELAXED, CC__RELAXED),
-	          "word: two spawners hold one frame");
-	cc__watch_move(number, p, w, cc__word_with(w, CC__ASSIGNED));
+	 * life, by its lock or as the same thread's. */
+	CC__WORD_SET(p, w, cc__word_with(w, CC__ASSIGNED), CC__RELAXED);
 }
 
 static inline void cc__word_publish(struct cc__parker *p)
@@ -169,14 +166,17 @@ static inline void cc__word_publish(struct cc__parker *p)
 	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
+static inline uint64_t cc__word_claimed(uint64_t w, unsigned worker)
+{
+	return cc__word_with((w & ~CC__OWNER_MASK) | (uint64_t)worker << CC__OWNER_SHIFT, CC__OWNED);
+}
+
 static inline void cc__word_claim(struct cc__parker *p, unsigned worker)
 {
 	uint64_t w = cc__word_mine(p, CC__QUEUED);
-	uint64_t owned = cc__word_with((w & ~CC__OWNER_MASK) | (uint64_t)worker << CC__OWNER_SHIFT,
-	                               CC__OWNED);
 
 	/* Relaxed: the queue handed p to us alone, and ordered it. */
-	CC__WORD_SET(p, w, owned, CC__RELAXED);
+	CC__WORD_SET(p, w, cc__word_claimed(w, worker), CC__RELAXED);
 }
 
 static inline void cc__word_yield(struct cc__parker *p)
@@ -187,11 +187,24 @@ static inline void cc__word_yield(struct cc__parker *p)
 	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
+/* The two of a yield, and one look whether somebody watches. */
+static inline void cc__word_turn(struct cc__parker *from, struct cc__parker *to, unsigned worker)
+{
+	if (__builtin_expect(cc__watched(), 0)) {
+		cc__word_yield(from);
+		cc__word_claim(to, worker);
+		return;
+	}
+	/* Relaxed, both: as in cc__word_yield and cc__word_claim. */
+	cc__store(&from->word, cc__word_with(cc__word_mine(from, CC__OWNED), CC__QUEUED), CC__RELAXED);
+	cc__store(&to->word, cc__word_claimed(cc__word_mine(to, CC__QUEUED), worker), CC__RELAXED);
+}
+
 static inline void cc__word_done(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__OWNED);
 
-	/* Relaxed: under the frame's lock, and whoever looks for DONE holds it. */
+	/* Relaxed: the handle says whether it is over; this one is for who looks. */
 	CC__WORD_SET(p, w, cc__word_with(w, CC__DONE), CC__RELAXED);
 }
 
@@ -199,8 +212,9 @@ static inline void cc__word_recycle(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__DONE);
 
-	/* Relaxed: the pool orders the frame's next life after this one. */
-	CC__WORD_SET(p, w, cc__word_with(w, CC__IDLE), CC__RELAXED);
+	/* Without an owner: the next task has run nowhere, and may be another runtime's.
+	 * Relaxed: the pool orders the frame's next life after this one. */
+	CC__WORD_SET(p, w, cc__word_with(w & ~CC__OWNER_MASK, CC__IDLE), CC__RELAXED);
 }
 
 /* ---- park ---- */

@@ -25,7 +25,7 @@ void *cc__slab_get(struct cc__slab *s)
 
 void cc__slab_put(struct cc__slab *s, void *object)
 {
-	if (s->size != sizeof(struct cc__thread))
+	if (s->link != offsetof(struct cc__thread, next))
 		mc_free(object);
 }
 
@@ -52,8 +52,8 @@ static void join_once(struct cc__os_thread t)
 #undef cc__thread_start
 #undef cc__thread_join
 
-_Static_assert(sizeof(struct cc__blocking_thread) != sizeof(struct cc__thread),
-               "cc__slab_put tells them apart by size");
+_Static_assert(offsetof(struct cc__blocking_thread, next) != offsetof(struct cc__thread, next),
+               "cc__slab_put tells them apart by the link");
 
 void cc__schedule(struct cc__parker *fiber)
 {

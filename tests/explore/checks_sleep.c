@@ -41,6 +41,14 @@ SCENARIO(spin_ends, .body = {spin_for_flag, write_then_flag_release})
 SCENARIO(spin_ends_any_staleness, .body = {spin_for_flag, write_then_flag_release}, .weak = MC_ALL)
 SCENARIO(livelock_spin, .body = {spin_for_ever, store_x}, .expect = "livelock")
 
+/* Patience has an end, also when nobody else is left to do anything. */
+static void spin_for_a_while(void)
+{
+	for (int turn = 0; turn < 200 && cc__load(&flag, CC__ACQUIRE) == 0; turn++)
+		cc__relax();
+}
+SCENARIO(spin_has_an_end, .body = {spin_for_a_while, spin_for_a_while, store_x})
+
 static void toggle_for_ever(void)
 {
 	while (cc__xchg(&x, (uint32_t)mc_self(), CC__RELAXED) != 9)

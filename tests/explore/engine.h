@@ -98,6 +98,7 @@ uint64_t mc_wait_at(void *p, size_t size, uint64_t value, const struct mc_site *
 /* Memory of this execution: never handed out twice, so that a late access is
  * always seen.  Filled with garbage, the same each time. */
 void *mc_alloc(size_t size);
+void *mc_alloc_zero(size_t size); /* with zeros instead */
 void mc_free(void *p);
 
 /* ---- stacks ----

@@ -386,13 +386,16 @@ static cc__a32 asleep;	/* the sleeper's announcement */
 /* As a worker does: claim, announce, look, sleep. */
 static void sleep_until_work(void)
 {
+	struct cc__poll_found found;
+
 	for (;;) {
 		while (!cc__poll_claim(poll))
 			mc_wait_while(&poll->claimed, 1);
 		cc__store(&asleep, 1, CC__SEQ_CST);
 		if (cc__load(&work, CC__SEQ_CST) != 0)
 			break;
-		cc__poll_sleep(poll, CC_FOREVER);
+		cc__poll_sleep(poll, CC_FOREVER, &found);
+		cc__poll_wake(poll, &found);
 		cc__store(&asleep, 0, CC__RELAXED);
 		if (cc__load(&work, CC__RELAXED) != 0)
 			return;

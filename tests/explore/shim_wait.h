@@ -1,6 +1,7 @@
 /* shim_wait.h - what wait/wait.c and wait/thread.c need around them in a
  * scenario: a record for each model thread, and no slab to take more from, unless
- * SHIM_REAL_SLAB says that wait/slab.c is linked.
+ * SHIM_REAL_SLAB says that wait/slab.c is linked; and no poller, unless SHIM_POLLER
+ * says that the scenario has one.
  * Included by one file of a program. */
 #ifndef MC_SHIM_WAIT_H
 #define MC_SHIM_WAIT_H
@@ -12,7 +13,7 @@
 
 #define SHIM_RECORD(i) \
 	{ \
-		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running = &record[i].parker \
+		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running.raw = &record[i].parker \
 	}
 
 static struct cc__thread record[MC_THREADS] = {
@@ -49,6 +50,24 @@ void cc__slab_put(struct cc__slab *s, void *object)
 {
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
+}
+#endif
+
+/* What the scheduler defines, where a program does not link it: nothing cancels a
+ * fiber, and nobody sleeps in a poller. */
+__attribute__((weak)) const cc__a32 *cc__cancel_flag(struct cc__parker *fiber)
+{
+	(void)fiber;
+	return NULL;
+}
+
+#ifndef SHIM_POLLER
+struct cc__bell;
+void cc__poll_ring(struct cc__bell *bell);
+__attribute__((weak)) void cc__poll_ring(struct cc__bell *bell)
+{
+	(void)bell;
+	mc_fail("shim: a bell without a poller");
 }
 #endif
 

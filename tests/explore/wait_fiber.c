@@ -80,7 +80,7 @@ static mc_ctx *enter(struct fiber *next)
 {
 	struct cc__thread *t = &record[mc_self()];
 
-	t->running = next != NULL ? &next->parker : &t->parker;
+	cc__init(&t->running, next != NULL ? &next->parker : &t->parker);
 	return next != NULL ? next->context : home[mc_self()];
 }
 

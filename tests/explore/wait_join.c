@@ -29,6 +29,12 @@ struct cc__frame_cache *cc__frame_cache_here(void)
 	return NULL;
 }
 
+bool cc__sched_run_here(CCTask t, int *result)
+{
+	(void)t, (void)result;
+	return false;
+}
+
 void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 {
 	(void)f, (void)bottom, (void)size;
@@ -59,26 +65,37 @@ static void begin_first(void)
 	begin(0, false);
 }
 
-static void end(int which)
-{
-	struct cc__fiber *f = task[which].frame;
-
-	output[which] = 1;
-	if (cc__frame_end(f, RESULT + which))
-		cc__frame_put(NULL, f);
-}
-
-static void end_first(void)
-{
-	end(0);
-}
-
 static void got(int which, int result)
 {
 	MC_ASSERT(result == RESULT + which && output[which] == 1);
 	mc_lock(&results_lock);
 	joined++;
 	mc_unlock(&results_lock);
+}
+
+static void end(int which)
+{
+	struct cc__fiber *f = task[which].frame;
+
+	output[which] = 1;
+	if (cc__frame_end(f, RESULT + which, false))
+		cc__frame_put(NULL, f);
+}
+
+/* By a joiner that ran the task itself. */
+static void end_joined(void)
+{
+	struct cc__fiber *f = task[0].frame;
+
+	output[0] = 1;
+	MC_ASSERT(cc__frame_end(f, RESULT, true));
+	got(0, RESULT);
+	cc__frame_put(NULL, f);
+}
+
+static void end_first(void)
+{
+	end(0);
 }
 
 static void join(int which, cc_time deadline)
@@ -128,7 +145,7 @@ static void recycled(void)
 	struct cc__fiber *f = task[0].frame;
 
 	MC_ASSERT(cc__word_state(cc__peek(&f->parker.word)) == CC__IDLE);
-	MC_ASSERT(cc__peek(&f->id) == 0 && f->done.head == NULL);
+	MC_ASSERT(cc__peek(&f->handle) == 0 && f->done.head == NULL);
 	MC_ASSERT(cc__frame_get(NULL) == f && cc__frame_get(NULL) != f);
 	mc_outcome("%d", joined);
 }
@@ -142,6 +159,33 @@ SCENARIO(join_one_waits_one_polls, .init = begin_first,
          .body = {join_for_ever, join_now, end_first}, .final = recycled, .outcomes = "1")
 SCENARIO(join_or_detach, .init = begin_first, .body = {join_for_ever, detach, end_first},
          .final = recycled, .outcomes = "1 10 11")
+
+SCENARIO(join_in_place, .init = begin_first, .body = {join_for_ever, end_joined}, .final = recycled,
+         .outcomes = "1 2")
+SCENARIO(join_in_place_or_detach, .init = begin_first, .body = {detach, end_joined},
+         .final = recycled, .outcomes = "1 11")
+
+static int seen(const CCFiberInfo *info, void *arg)
+{
+	(void)arg;
+	MC_ASSERT(info->id == 1);
+	return 0;
+}
+
+static void look(void)
+{
+	be_thread();
+	cc_fiber_each(seen, NULL);
+}
+
+static void begin_detached(void)
+{
+	begin(0, true);
+}
+SCENARIO(join_while_somebody_looks, .init = begin_first, .body = {join_for_ever, look, end_first},
+         .final = recycled, .outcomes = "1")
+SCENARIO(end_of_a_detached_task_while_somebody_looks, .init = begin_detached,
+         .body = {look, end_first}, .final = recycled, .outcomes = "0")
 
 /* A deadline against the end.  Whoever is left joins in the end. */
 static void join_a_second_then_for_ever(void)
@@ -185,7 +229,7 @@ static void second_is_whole(void)
 
 	if (f != NULL)
 		MC_ASSERT(cc__word_state(cc__peek(&f->parker.word)) == CC__DONE &&
-		          cc__peek(&f->id) == 2 && f->run.result == RESULT + 1);
+		          (cc__peek(&f->handle) & CC__HANDLE_ID) == 2 && f->run.result == RESULT + 1);
 	MC_ASSERT(joined >= 1);
 }
 SCENARIO(join_stale_handle, .spurious = MC_NONE, .init = begin_first,

@@ -1,13 +1,18 @@
-/* worker.c - the real scheduler with its one worker: spawn from outside while
- * the worker goes to sleep, join, yield, deadlines, stop.
+/* worker.c - the real scheduler: spawn from outside while the worker goes to sleep,
+ * join, yield, deadlines, stop; with one worker, and with two that steal.
  *
  * Stacks are the engine's (os/context.h beside this file), so the pool is a
- * few descriptors.  The scheduler starts in .init: its worker is thread 0, and
- * the bodies are threads 1, 2 and so on.  Somebody stops it, or it is a daemon
- * that may sleep for ever.
+ * few descriptors.  The scheduler starts in .init: its workers are the first
+ * threads, and the bodies those after them.  Somebody stops it, or its workers are
+ * daemons that may sleep for ever.
  *
+ * The search is included, with microseconds that are none: on a clock that stands
+ * still its spin would not end.
+ *
+ * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/worker.c
- * sched/sched.c sched/fiber.c sched/timer.c sched/blocking.c */
+ * sched/sched.c sched/fiber.c sched/timer.c sched/runq.c sched/global.c sched/inbox.c
+ * sched/idle.c sched/starved.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -16,17 +21,24 @@
 #include "sched/sched.h"
 #include "sched/worker.h"
 
+/* Nobody spins, and nothing must have waited to be taken. */
+#undef CC_USEC
+#define CC_USEC ((cc_time)0)
+#include "sched/search.c"
+
 /* ---- stacks ---- */
 
 enum { STACKS = 4 };
 static struct cc__stack stack[STACKS];
-static struct cc__stack_list free_stacks;
+static int pool;				/* stands for the pool's lock */
+static struct cc__stack_list free_stacks;	/* pool */
+static unsigned stacks_most = STACKS;		/* .init's */
 
 int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 {
 	(void)config;
 	*p = (struct cc__stack_pool){0};
-	for (int i = 0; i < STACKS; i++)
+	for (unsigned i = 0; i < stacks_most; i++)
 		cc__stack_push(&free_stacks, &stack[i]);
 	return 0;
 }
@@ -34,19 +46,26 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 void cc__stack_pool_fini(struct cc__stack_pool *p)
 {
 	(void)p;
-	MC_ASSERT(free_stacks.count == STACKS);
+	MC_ASSERT(free_stacks.count == stacks_most);
 }
 
 struct cc__stack *cc__stack_get(struct cc__stack_pool *p)
 {
+	struct cc__stack *s;
+
 	(void)p;
-	return cc__stack_pop(&free_stacks);
+	mc_lock(&pool);
+	s = cc__stack_pop(&free_stacks);
+	mc_unlock(&pool);
+	return s;
 }
 
 void cc__stack_put(struct cc__stack_pool *p, struct cc__stack *s)
 {
 	(void)p;
+	mc_lock(&pool);
 	cc__stack_push(&free_stacks, s);
+	mc_unlock(&pool);
 }
 
 void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list)
@@ -59,8 +78,8 @@ void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list)
 
 void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
 {
-	(void)p, (void)text, (void)size;
-	mc_fail("explain: there are stacks enough");
+	(void)p, (void)size;
+	text[0] = '\0';
 }
 
 bool cc__stack_pool_age(struct cc__stack_pool *p)
@@ -81,16 +100,84 @@ void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s
 	return NULL;
 }
 
-/* ---- descriptors: none (poll.c has them) ---- */
+/* ---- what is not in play: descriptors, the monitor, blocking calls, reports ---- */
 
 void cc__poll_init(struct cc__poll *p, const CCAllocator *allocator)
 {
 	(void)p, (void)allocator;
 }
 
+bool cc__poll_claim(struct cc__poll *p)
+{
+	(void)p;
+	mc_fail("poll: nobody waits for a descriptor");
+}
+
+void cc__poll_release(struct cc__poll *p)
+{
+	(void)p;
+	mc_fail("poll: nobody has claimed it");
+}
+
+void cc__poll_sleep(struct cc__poll *p, cc_time deadline, struct cc__poll_found *found)
+{
+	(void)p, (void)deadline, (void)found;
+	mc_fail("poll: nobody waits for a descriptor");
+}
+
+bool cc__poll_wake(struct cc__poll *p, const struct cc__poll_found *found)
+{
+	(void)p, (void)found;
+	return false;
+}
+
+bool cc__poll_run(struct cc__poll *p, cc_time deadline)
+{
+	(void)p, (void)deadline;
+	return false;
+}
+
+int cc__sysmon_start(struct cc__sched *s)
+{
+	(void)s;
+	return 0;
+}
+
+void cc__sysmon_stop(struct cc__sched *s)
+{
+	(void)s;
+}
+
+void cc__sysmon_rouse(struct cc__sysmon *m)
+{
+	(void)m;
+	mc_fail("sysmon: there is none that could sleep");
+}
+
+void cc__stats_report(struct cc__sched *s)
+{
+	(void)s;
+}
+
 void cc__poll_fini(struct cc__poll *p)
 {
 	(void)p;
+}
+
+void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time)
+{
+	(void)p, (void)max, (void)idle_time;
+}
+
+void cc__blocking_fini(struct cc__blocking *p)
+{
+	(void)p;
+}
+
+void cc__pages_unmap(void *p, size_t size)
+{
+	(void)p, (void)size;
+	mc_fail("no ring has grown");
 }
 
 void cc__thread_yield(void)
@@ -105,12 +192,8 @@ static cc__a32 tasks_run;	/* tasks that came to their end */
 
 static void *alloc(void *context, size_t size)
 {
-	char *p = mc_alloc(size);
-
 	(void)context;
-	for (size_t i = 0; i < size / sizeof(uint64_t); i++)
-		((uint64_t *)(void *)p)[i] = 0;
-	return p;
+	return mc_alloc_zero(size);
 }
 
 static void release(void *context, void *p, size_t size)
@@ -119,16 +202,24 @@ static void release(void *context, void *p, size_t size)
 	mc_free(p);
 }
 
-static void start(void)
+static void start_workers_of(unsigned workers)
 {
 	const CCConfig config = {
-	    .workers = 1,
+	    .workers = workers,
+	    .workers_max = workers,
 	    .stack_cache = STACKS,
-	    .stack_idle = 3600 * CC_SEC,
+	    .stack_idle = workers == 1 ? 3600 * CC_SEC : CC_FOREVER,
+	    .idle_wait = CC_FOREVER,
+	    .inbox_max = 4,
 	    .allocator = {alloc, release, NULL},
 	};
 
 	MC_ASSERT(cc__sched_start(&sched, &config) == 0);
+}
+
+static void start(void)
+{
+	start_workers_of(1);
 }
 
 static void stop(void)
@@ -136,7 +227,7 @@ static void stop(void)
 	MC_ASSERT(cc__sched_stop(&sched, CC_FOREVER) == 0);
 }
 
-/* From a body, or in .init, where it is in the inbox before anybody runs. */
+/* From a body, or in .init, where it is in the global queue before anybody runs. */
 static void spawn(CCTask *out, cc_task_main *main, void *arg)
 {
 	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg) == 0);
@@ -149,18 +240,26 @@ static void spawn_in_init(CCTask *out, cc_task_main *main, void *arg)
 	cc__tls_set(NULL, NULL);
 }
 
-/* Nothing runnable while the worker sleeps; called when nobody can run. */
+/* Nothing runnable while the workers sleep; called when nobody can run. */
 static bool nothing_runnable(void)
 {
-	const struct cc__worker *w = sched.worker;
+	bool any = false;
 
-	return cc__peek(&sched.stopped) != 0 ||
-	       (cc__peek(&w->inbox) == NULL && w->ready.head == NULL);
+	if (cc__peek(&sched.stopped) != 0)
+		return true;
+	for (unsigned i = 0; i < cc__peek(&sched.workers); i++) {
+		const struct cc__worker *w = sched.worker[i];
+
+		any |= cc__runq_length(&w->queue) > 0 || cc__inbox_any(&w->inbox) ||
+		       cc__inbox_any(&w->own);
+	}
+	return !any && cc__global_length(&sched.global) == 0 &&
+	       cc__peek(&sched.idle->searching) == 0;
 }
 
 #define WORKER_SCENARIO(name, ...) \
-	SCENARIO(name, .conserve = nothing_runnable, .bound = 2, .spurious = MC_NONE, \
-	         .timeouts = 1, __VA_ARGS__)
+	SCENARIO(name, .conserve = nothing_runnable, .bound = 2, .weak = 1, .spurious = MC_NONE, \
+	         .timeouts = 1, .steps = 6000, __VA_ARGS__)
 
 /* ---- spawn against sleep ---- */
 
@@ -231,8 +330,9 @@ static void push_second(void)
 {
 	push_filled(1);
 }
-WORKER_SCENARIO(worker_two_pushers, .init = start_with_filled, .body = {push_first, push_second},
-                .daemon = 1, .final = two_run) /* covers: SCH-18/m, SCH-10/m */
+WORKER_SCENARIO(worker_two_pushers, .weak = MC_NONE, .init = start_with_filled,
+                .body = {push_first, push_second}, .daemon = 1,
+                .final = two_run) /* covers: SCH-18/m, SCH-10/m */
 
 /* ---- stop ---- */
 
@@ -250,11 +350,11 @@ static void spawn_twice_and_stop(void)
 WORKER_SCENARIO(worker_stop, .init = start, .body = {stop}, .leaks = true)
 WORKER_SCENARIO(worker_spawn_and_stop, .init = start, .body = {spawn_and_stop}, .final = one_run,
                 .leaks = true)
-WORKER_SCENARIO(worker_spawn_twice_and_stop, .init = start, .body = {spawn_twice_and_stop},
-                .final = two_run, .leaks = true)
+WORKER_SCENARIO(worker_spawn_twice_and_stop, .weak = MC_NONE, .init = start,
+                .body = {spawn_twice_and_stop}, .final = two_run, .leaks = true)
 
 /* A stop that does not wait for long takes itself back, or is too late for it. */
-static uint32_t due = 1;	/* tasks that must run */
+static bool taken_back;		/* the first stop was */
 
 static void stop_in_a_second(void)
 {
@@ -263,15 +363,16 @@ static void stop_in_a_second(void)
 	MC_ASSERT(err == 0 || err == ETIMEDOUT);
 	if (err == 0)
 		return;
-	due = 2;
-	spawn_detached();
+	taken_back = true;
+	/* It takes no more: the tasks have been told to end. */
+	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL) == ECANCELED);
 	stop();
 }
 
 static void all_due_run(void)
 {
-	MC_ASSERT(cc__peek(&tasks_run) == due);
-	mc_outcome("%d", (int)cc__peek(&tasks_run));
+	MC_ASSERT(cc__peek(&tasks_run) == 1);
+	mc_outcome("%d", taken_back);
 }
 
 static void start_with_one(void)
@@ -280,7 +381,7 @@ static void start_with_one(void)
 	spawn_in_init(NULL, count_run, NULL);
 }
 WORKER_SCENARIO(worker_stop_taken_back, .init = start_with_one, .body = {stop_in_a_second},
-                .final = all_due_run, .leaks = true, .outcomes = "1 2")
+                .final = all_due_run, .leaks = true, .outcomes = "0 1")
 
 /* ---- join from outside ---- */
 
@@ -408,6 +509,20 @@ static int park_on_flag(void *arg)
 	return 0;
 }
 
+static CC__ATOMIC(struct cc__parker *) sleeper_too;
+
+static int park_on_flag_too(void *arg)
+{
+	(void)arg;
+	cc__store(&sleeper_too, cc__self(), CC__RELEASE);
+	while (cc__load(&flag, CC__RELAXED) == 0)
+		cc__park_if(&flag, 0);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	return 0;
+}
+
+static void nobody(void) {}
+
 static void start_with_sleeper(void)
 {
 	start();
@@ -422,7 +537,7 @@ static void raise_and_unpark(void)
 	cc__unpark(p);
 }
 /* covers: SCH-10/m, SCH-30/m, SCH-33/m, SCH-34/m, LIF-33/m, LIF-36/m, RES-57/m */
-WORKER_SCENARIO(worker_fiber_woken_by_two, .init = start_with_sleeper,
+WORKER_SCENARIO(worker_fiber_woken_by_two, .weak = MC_NONE, .init = start_with_sleeper,
                 .body = {raise_and_unpark, raise_and_unpark}, .daemon = 1, .final = one_run)
 
 /* Woken while others are pushed. */
@@ -431,8 +546,9 @@ static void start_with_sleeper_and_filled(void)
 	start_with_filled();
 	spawn_in_init(NULL, park_on_flag, NULL);
 }
-WORKER_SCENARIO(worker_fiber_woken_beside_a_push, .init = start_with_sleeper_and_filled,
-                .body = {raise_and_unpark, push_first}, .daemon = 1, .final = two_run)
+WORKER_SCENARIO(worker_fiber_woken_beside_a_push, .weak = MC_NONE,
+                .init = start_with_sleeper_and_filled, .body = {raise_and_unpark, push_first},
+                .daemon = 1, .final = two_run)
 /* covers: SCH-10/m, RES-57/m */
 
 /* A deadline of the worker's own timers against a wake. */
@@ -465,7 +581,7 @@ static void wake_with_seven(void)
 
 static void one_result(void)
 {
-	MC_ASSERT(queue.head == NULL && sched.worker->timers.first == NULL);
+	MC_ASSERT(queue.head == NULL && sched.worker[0]->timers.first == NULL);
 	MC_ASSERT(waited == (taken ? 7 : ETIMEDOUT));
 	mc_outcome("%s", taken ? "woken" : "late");
 }
@@ -482,10 +598,11 @@ static void one_result_and_one_run(void)
 	two_run();
 }
 WORKER_SCENARIO(worker_fiber_deadline, .init = start_with_waiter, .body = {wake_with_seven},
-                .daemon = 1, .bound = 3, .final = one_result, .outcomes = "woken late")
+                .daemon = 1, .final = one_result, .outcomes = "woken late")
 /* covers: RES-18/m, LIF-22/m */
-WORKER_SCENARIO(worker_fiber_deadline_beside_a_push, .init = start_with_waiter_and_filled,
-                .body = {wake_with_seven, push_first}, .daemon = 1, .final = one_result_and_one_run)
+WORKER_SCENARIO(worker_fiber_deadline_beside_a_push, .weak = MC_NONE,
+                .init = start_with_waiter_and_filled, .body = {wake_with_seven, push_first},
+                .daemon = 1, .final = one_result_and_one_run)
 
 /* The runtime goes away once the woken task has ended, whoever woke it. */
 static void join_and_stop(void)
@@ -494,5 +611,105 @@ static void join_and_stop(void)
 	MC_ASSERT(cc_task_join(task, CC_FOREVER, NULL) == 0);
 	stop();
 }
-WORKER_SCENARIO(worker_stopped_under_a_late_waker, .weak = 1, .init = start_with_sleeper,
+WORKER_SCENARIO(worker_stopped_under_a_late_waker, .weak = MC_NONE, .init = start_with_sleeper,
                 .body = {join_and_stop, raise_and_unpark}, .final = one_run) /* covers: RES-56/m */
+
+/* ---- starvation ---- */
+
+/* Two stacks: the worker's reserve, and one that a sleeper sits on.  The second task
+ * starves, and gets its turn when the first has ended. */
+static void start_with_two_stacks(void)
+{
+	stacks_most = 2;
+	start();
+	spawn_in_init(NULL, park_on_flag, NULL);
+	spawn_in_init(NULL, park_on_flag_too, NULL);
+	spawn_in_init(NULL, count_run, NULL);
+}
+
+static void raise_for_both(void)
+{
+	raise_and_unpark();
+	cc__unpark(mc_wait_while(&sleeper_too, NULL));
+}
+WORKER_SCENARIO(worker_starved_task_runs, .init = start_with_two_stacks, .body = {raise_for_both},
+                .daemon = 1, .final = three_run)
+
+/* ---- two workers ---- */
+
+static void start_two(void)
+{
+	start_workers_of(2);
+}
+
+/* What a task has spawned runs although its spawner does not come back. */
+static cc__a32 other_has_run;
+
+static int say_so(void *arg)
+{
+	(void)arg;
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	cc__store(&other_has_run, 1, CC__RELEASE);
+	return 0;
+}
+
+static int spawn_and_hog(void *arg)
+{
+	(void)arg;
+	spawn(NULL, say_so, NULL);
+	mc_wait_while(&other_has_run, 0);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	return 0;
+}
+
+static void start_two_with_hog(void)
+{
+	start_two();
+	spawn_in_init(NULL, spawn_and_hog, NULL);
+}
+WORKER_SCENARIO(workers_steal_from_one_that_hogs, .weak = MC_NONE, .bound = 1,
+                .init = start_two_with_hog, .body = {nobody}, .daemon = 3, .final = two_run)
+
+/* The fiber that is woken goes to the worker that ran it last, which falls asleep,
+ * hogs no more, or has others. */
+static void start_two_with_sleeper(void)
+{
+	start_two();
+	spawn_in_init(NULL, park_on_flag, NULL);
+}
+WORKER_SCENARIO(workers_wake_from_outside, .weak = MC_NONE, .bound = 1,
+                .init = start_two_with_sleeper, .body = {raise_and_unpark}, .daemon = 3,
+                .final = one_run)
+WORKER_SCENARIO(workers_spawn_from_outside, .weak = MC_NONE, .bound = 1, .init = start_two,
+                .body = {spawn_detached_twice}, .daemon = 3, .final = two_run)
+
+/* Both agree that it is over, or both go on. */
+WORKER_SCENARIO(workers_stop, .weak = MC_NONE, .bound = 1, .init = start_two, .body = {stop},
+                .leaks = true)
+WORKER_SCENARIO(workers_spawn_and_stop, .weak = MC_NONE, .bound = 1, .init = start_two,
+                .body = {spawn_and_stop}, .final = one_run, .leaks = true)
+
+static void start_two_with_one(void)
+{
+	start_two();
+	spawn_in_init(NULL, count_run, NULL);
+}
+WORKER_SCENARIO(workers_stop_taken_back, .weak = MC_NONE, .bound = MC_NONE,
+                .init = start_two_with_one, .body = {stop_in_a_second}, .final = all_due_run,
+                .leaks = true, .outcomes = "0 1")
+
+/* A fiber's deadline: whoever keeps the timers wakes it, or somebody from outside. */
+static void start_two_with_waiter(void)
+{
+	start_two();
+	spawn_in_init(NULL, wait_a_second, NULL);
+}
+
+static void one_result_of_two(void)
+{
+	MC_ASSERT(queue.head == NULL && sched.worker[1]->timers.first == NULL);
+	one_result();
+}
+WORKER_SCENARIO(workers_fiber_deadline, .weak = MC_NONE, .bound = 1, .init = start_two_with_waiter,
+                .body = {wake_with_seven}, .daemon = 3, .final = one_result_of_two,
+                .outcomes = "woken late")

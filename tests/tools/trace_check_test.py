@@ -50,8 +50,8 @@ class Log:
             new = old & ~7 | state
             if ticket is not None:
                 new = new & (1 << 20) - 1 | ticket << 20
-            if worker is not None:
-                new = new & ~0xffff0 | worker << 4
+            if worker is not None or state == IDLE:
+                new = new & ~0xffff0 | (worker or 0) << 4
             self.event("move", who, old, new, by=by, number=number)
             self.words[who] = new
         return self
@@ -239,7 +239,8 @@ class Bad(Base):
                  (5, 2), (6, 2), (7, 0)}
         for old in range(8):
             for new in range(8):
-                line = "trace 1 1 move %x %x %x" % (A, word(old), word(new))
+                line = "trace 1 1 move %x %x %x" % (A, word(old),
+                                                        word(new, worker=int(new != IDLE)))
                 self.assertEqual("matrix" in check([line])[0], (old, new) not in table,
                                  (old, new))
 
@@ -252,6 +253,9 @@ class Bad(Base):
 
     def test_owner_that_changes(self):
         self.bad(Log().started(A).move(A, PARKING, ticket=1, worker=2), "matrix")
+
+    def test_owner_that_outlives_its_task(self):
+        self.bad(Log().started(A).move(A, DONE).move(A, IDLE, worker=1), "matrix")
 
     def test_actor_commits_for_another(self):
         self.bad(Log().started(A).park(A, 1).move(A, PARKED, by=2), "actor")

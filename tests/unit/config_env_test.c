@@ -53,6 +53,7 @@ TEST(environment_switches)
 		size_t field;
 		unsigned on;
 	} is[] = {
+	    {"CC_SYSMON", offsetof(CCConfig, sysmon), 1},
 	    {"CC_WAKE_GEN_STATS", offsetof(CCConfig, wake_stats), 1},
 	    {"CC_V3_PRESSURE_STATS_DUMP", offsetof(CCConfig, pressure_stats), 1},
 	    {"CC_VERBOSE", offsetof(CCConfig, verbose), 1},

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "os/cpus.h"
 #include "os/pages.h"
 #include "runtime/config.h"
 #include "sched/sched.h"
@@ -63,8 +64,13 @@ static void on_one_cpu(void *arg)
 
 TEST(workers_by_default_are_as_many_as_cpus)
 {
+	const unsigned cpus = cc__cpus_usable();
 	static struct test_death d;
 
+	if (CC_FIBER_WORKERS != 0)
+		CHECK_EQ(config().workers, CC_FIBER_WORKERS);
+	else
+		CHECK_EQ(config().workers, cpus < 256 ? cpus : 256);
 	REQUIRE_EQ(test_dies(on_one_cpu, NULL, &d), 0);
 	CHECK_EQ(d.status, 0);
 }
@@ -182,6 +188,7 @@ TEST(config_spans_are_more_than_0_and_may_be_forever)
 TEST(config_at_its_limits_is_taken)
 {
 	TAKEN(workers, 1);
+	TAKEN(workers, 256);
 	TAKEN(workers_max, 1);
 	TAKEN(workers_max, 512);
 	TAKEN(sysmon, 0);
@@ -211,6 +218,9 @@ TEST(workers_max_is_twice_the_workers_if_nothing_is_said)
 	CHECK_EQ(c.workers_max, 7);
 	c.workers = 8;
 	refused(&c, "workers_max");
+	c.workers_max = 0;
+	CHECK_EQ(cc__config_check(&c), 0);
+	CHECK_EQ(c.workers_max, 16);
 }
 
 static int sleep_a_little(void *arg)

@@ -136,6 +136,7 @@ TEST(starving_tasks_do_not_ask_again_and_again)
 	cc__a32 ran = {0};
 	CCRuntime *rt = NULL;
 
+	c.workers = 1;
 	c.stacks = (CCStackHooks){acquire, release, &s};
 	c.stack_size = 65536;
 	c.log = NULL;
@@ -182,6 +183,7 @@ TEST(spawn_works_again_once_nobody_starves)
 	CCRuntime *rt = NULL;
 	int err;
 
+	c.workers = 1;		/* each holds a stack in reserve */
 	c.stacks = (CCStackHooks){acquire, release, &s.stacks};
 	c.stack_size = 65536;
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
@@ -224,6 +226,7 @@ TEST(log_that_waits_does_not_wait_as_the_fiber)
 	CCRuntime *rt = NULL;
 	int woke = 0;
 
+	c.workers = 1;
 	c.stacks = (CCStackHooks){acquire, release, &s};
 	c.stack_size = 65536;
 	c.log = log_and_wait;

@@ -18,6 +18,17 @@ static CCRuntime *runtime(void)
 	return rt;
 }
 
+static CCRuntime *one_worker(void)
+{
+	CCRuntime *rt = NULL;
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = 1;
+	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
+	return rt;
+}
+
 static CCTask spawn_named(CCRuntime *rt, const char *name, cc_task_main *main, void *arg)
 {
 	const CCTaskOptions o = {.name = name};
@@ -159,11 +170,45 @@ TEST(name_does_not_touch_the_argument)
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
+/* A frame knows nothing of the worker that ran its last task, in a runtime that
+ * had more of them. */
+static CCTask spawn_pinned(CCRuntime *rt, cc_task_main *main, void *arg)
+{
+	static const CCTaskOptions o = {.migration = CC_MIGRATE_PINNED};
+	CCTask t = {0};
+
+	CHECK_EQ(cc_task_spawn(rt, &t, &o, main, arg), 0);
+	return t;
+}
+
+TEST(frame_forgets_the_worker_of_its_former_task)
+{
+	enum { MANY = 64 };
+	CCConfig c;
+	CCRuntime *large = NULL, *small = one_worker();
+	CCTask t[MANY];
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = 8;
+	CHECK_EQ(cc_runtime_new(&large, &c), 0);
+	for (int i = 0; i < MANY; i++)
+		t[i] = spawn_pinned(large, nothing, NULL);	/* on each of the eight */
+	for (int i = 0; i < MANY; i++)
+		join(t[i]);
+	CHECK_EQ(cc_runtime_free(large), 0);
+	for (int i = 0; i < MANY; i++)
+		t[i] = i % 2 ? spawn_pinned(small, nothing, NULL)
+		             : spawn_named(small, NULL, nothing, NULL);
+	for (int i = 0; i < MANY; i++)
+		join(t[i]);
+	CHECK_EQ(cc_runtime_free(small), 0);
+}
+
 /* ---- each ---- */
 
 TEST(each_shows_every_state)
 {
-	CCRuntime *rt = runtime(), *other = runtime();
+	CCRuntime *rt = one_worker(), *other = one_worker();
 	struct gate far = {0}, near = {0};
 	CCTask awaited, parked, running, queued, done;
 	struct look l;

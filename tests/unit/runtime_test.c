@@ -180,9 +180,9 @@ TEST(default_runtime_starts_on_first_use)	/* covers: RES-41/u */
 	join(spawn(NULL, my_runtime, &rt));
 	CHECK(rt != NULL);
 	CHECK(rt == cc_runtime_current());
-	CHECK_EQ(workers(), 1);
+	TEST_UNTIL(workers() == config().workers);	/* each names itself */
 	join(spawn(NULL, nothing, NULL));
-	CHECK_EQ(workers(), 1);
+	CHECK_EQ(workers(), config().workers);
 	CHECK_EQ(cc_shutdown(), 0);
 	TEST_UNTIL(workers() == 0);	/* the kernel may still be at it */
 	CHECK_EQ(cc_shutdown(), 0);
@@ -467,11 +467,12 @@ TEST(runtime_that_was_not_freed_lives_on)
 	CHECK_EQ(cc_runtime_free(rt), ETIMEDOUT);
 	cc__store(&g.open, 1, CC__RELEASE);
 	CHECK_EQ(join(t), 17);
-	/* Nothing is left, and it still takes tasks. */
+	/* Nothing is left, and it is still there, though it takes no tasks. */
 	s = (struct cc__sched *)(void *)rt;
-	TEST_UNTIL(cc__load(&s->stopped, CC__ACQUIRE) != 0 || workers_that('S') == 1);
-	if (CHECK_EQ(cc__load(&s->stopped, CC__ACQUIRE), 0))
-		CHECK_EQ(join(spawn(rt, give, &(int){5})), 5);
+	TEST_UNTIL(cc__load(&s->stopped, CC__ACQUIRE) != 0 ||
+	           workers_that('S') == s->config.workers);
+	CHECK_EQ(cc__load(&s->stopped, CC__ACQUIRE), 0);
+	CHECK_EQ(cc_task_spawn(rt, NULL, NULL, nothing, NULL), ECANCELED);
 	while ((errno = cc_runtime_free(rt)) == ETIMEDOUT)
 		continue;
 	CHECK_EQ(errno, 0);
@@ -634,7 +635,7 @@ static int sleep_long(void *arg)
 TEST(idle_runtime_costs_no_cpu_time)
 {
 	CCRuntime *rt = start(NULL);
-	struct cc__worker *w = ((struct cc__sched *)(void *)rt)->worker;
+	struct cc__worker *w = ((struct cc__sched *)(void *)rt)->worker[0];
 	struct gate g = {0};
 	CCTask parked, sleeper;
 	struct rusage r;
@@ -647,7 +648,7 @@ TEST(idle_runtime_costs_no_cpu_time)
 		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, wait_at, &g), 0);
 	sleeper = spawn(rt, sleep_long, NULL);
 	parked = spawn(rt, join_task, &sleeper);
-	TEST_UNTIL(workers_that('S') == 1);
+	TEST_UNTIL(workers_that('S') == config().workers);
 	REQUIRE_EQ(pthread_getcpuclockid((pthread_t)w->os.handle, &clock), 0);
 	before = cpu_time(clock);
 	process = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
@@ -716,6 +717,14 @@ TEST(workers_leave_the_programs_signals_alone)
 
 /* ---- frames: pooled, and there for good ---- */
 
+static CCRuntime *one_worker(void)
+{
+	CCConfig c = config();
+
+	c.workers = 1;
+	return start(&c);
+}
+
 /* A cache is filled by so many at a time: as many may be others' by chance. */
 enum { FRAMES = 1000, FILL = 64 };
 
@@ -748,7 +757,7 @@ static int reuse_frames(void *arg)
 
 TEST(frames_are_reused_from_the_cache_of_the_worker)	/* covers: LIF-06/u */
 {
-	CCRuntime *rt = start(NULL);
+	CCRuntime *rt = one_worker();
 	struct census c = {.repeats = 0};
 
 	CHECK_EQ(join(spawn(rt, reuse_frames, &c)), 0);
@@ -793,7 +802,7 @@ static unsigned frames_not_in(const struct census *old, const struct census *c)
 TEST(frames_beyond_the_cache_go_to_all)	/* covers: LIF-06/u, RES-55/u */
 {
 	static struct census a, b, after;
-	CCRuntime *one = start(NULL), *two = start(NULL);
+	CCRuntime *one = one_worker(), *two = one_worker();
 	unsigned fresh = 0;
 
 	memset(&a, 0, sizeof a);
@@ -811,7 +820,7 @@ TEST(frames_beyond_the_cache_go_to_all)	/* covers: LIF-06/u, RES-55/u */
 	CHECK_EQ(cc_runtime_free(one), 0);
 	CHECK_EQ(cc_runtime_free(two), 0);
 	/* ... and what both had cached, when they have ended. */
-	one = start(NULL);
+	one = one_worker();
 	qsort(b.task, FRAMES, sizeof *b.task, by_address);
 	CHECK_EQ(join(spawn(one, take_census, &after)), 0);
 	for (int i = 0; i < FRAMES; i++)
@@ -909,6 +918,7 @@ TEST(late_waker_touches_nothing_of_a_runtime_that_ended)	/* covers: RES-55/f */
 
 	NEED_POINTS();
 	c.allocator = (CCAllocator){bury_alloc, bury, &g};
+	c.workers = 1;
 	dies = start(&c);
 	wakes = start(NULL);
 	awaited = spawn(wakes, wait_at, &end);
@@ -920,7 +930,9 @@ TEST(late_waker_touches_nothing_of_a_runtime_that_ended)	/* covers: RES-55/f */
 		waits = f->done.head != NULL;
 		cc__unlock(&f->done.lock);
 	} while (!waits);
-	p = point_hold("inbox.before_poke", ((struct cc__sched *)(void *)dies)->worker);
+	f = sleeper.frame;	/* listed comes before parked */
+	TEST_UNTIL(cc__word_state(cc__load(&f->parker.word, CC__ACQUIRE)) == CC__PARKED);
+	p = point_hold("inbox.before_poke", ((struct cc__sched *)(void *)dies)->worker[0]);
 	cc__store(&end.open, 1, CC__RELEASE);
 	point_until_held(p);
 	CHECK_EQ(join(sleeper), 17);
@@ -965,8 +977,8 @@ static void give_pages_back(unsigned cache)
 	TEST_UNTIL(ranges(&discarded) > 0 || cc_now() > late);
 	CHECK(ranges(&discarded) > 0);
 	for (int i = 0; i < FRAMES; i++)
-		CHECK(!in_ranges(&discarded, c.task[i].frame));
-	CHECK_EQ(ranges(&unmapped), 0);
+		CHECK(!in_ranges(&discarded, c.task[i].frame) &&
+		      !in_ranges(&unmapped, c.task[i].frame));
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 

@@ -907,6 +907,7 @@ static void check_ceiling(CCConfig c, unsigned stacks, const char *const *words)
 	CCRuntime *rt;
 	CCTask holder[64], starved, after;
 
+	c.workers = 1;		/* of several, each holds a stack in reserve */
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
@@ -990,6 +991,7 @@ TEST(spawn_from_a_fiber_is_refused_while_tasks_starve)
 	CCTask holder, starved, spawner;
 	int result = 0;
 
+	c.workers = 1;
 	c.stacks_max = 1;
 	c.log = log_line;
 	c.log_context = &log;
@@ -1069,6 +1071,7 @@ TEST(spawn_with_all_pools_empty_neither_parks_nor_sleeps)	/* covers: SCH-06/f */
 	CCRuntime *rt;
 	CCTask witness, spawner;
 
+	c.workers = 1;
 	c.stacks_max = 2;	/* and both are in use below */
 	c.stack_cache = 0;
 	c.log = log_line;
@@ -1129,6 +1132,7 @@ TEST(starved_task_runs_when_the_system_grants_stacks_again)
 	CCTask holder[FIRST_REGION], t;
 	CCRuntime *rt;
 
+	c.workers = 1;
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
@@ -1225,6 +1229,7 @@ TEST(stack_hooks_are_balanced)
 	CHECK(h.acquired >= 8);
 	CHECK_EQ(h.wrong, 0);
 
+	c.workers = 1;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
 	REQUIRE_EQ(cc_task_spawn(rt, &t, NULL, where_am_i, &stack), 0);
 	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), 0);
@@ -1258,6 +1263,7 @@ TEST(starved_task_runs_when_the_hook_has_stacks_again)
 	CCRuntime *rt;
 	CCTask holder, t;
 
+	c.workers = 1;
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
@@ -1329,9 +1335,11 @@ static int idler(void *arg)
 {
 	struct idlers *s = arg;
 	CCFiberInfo me = my_info();
+	const uint32_t i = cc__add(&s->next, 1, CC__RELAXED);
 
-	s->stack[cc__add(&s->next, 1, CC__RELAXED)] = (char *)(uintptr_t)me.stack;
-	s->size = me.stack_size;
+	s->stack[i] = (char *)(uintptr_t)me.stack;
+	if (i == 0)
+		s->size = me.stack_size;	/* the same for all */
 	return touch(s);
 }
 

@@ -300,7 +300,7 @@ TEST(stale_wakes_before_and_in_a_select_are_bounded)	/* covers: SCH-36/u, RES-27
 			cc__unpark(who);
 			TEST_UNTIL(publications(&s) == CASES * (i + 1));
 			until_state(who, CC__PARKED);
-			CHECK_EQ(word_of(who), asleep);	/* the same ticket */
+			CHECK_EQ(cc__word_ticket(word_of(who)), cc__word_ticket(asleep));
 		}
 		sem_post(&s.sem[2]);
 		CHECK_EQ(sleeper_join(&p), 0);

@@ -468,9 +468,10 @@ TEST(claim_meets_a_parker_that_has_been_recycled)	/* covers: LIF-64/f, LIF-65/f,
 
 /* ---- begin and end of a task ---- */
 
+/* The only one of rt. */
 static struct cc__worker *worker(void)
 {
-	return ((struct cc__sched *)(void *)rt)->worker;
+	return ((struct cc__sched *)(void *)rt)->worker[0];
 }
 
 static int give_back(void *arg)
@@ -500,16 +501,16 @@ TEST(task_is_queued_when_its_frame_is_complete)	/* covers: SCH-28/fz */
 	int result;
 
 	NEED_POINTS();
-	rt = test_runtime();
+	rt = test_runtime_of(1);
 	publish = point_hold("spawn.before_publish", NULL);
 	CHECK_EQ(pthread_create(&thread, NULL, spawn_main, &s), 0);
 	point_until_held(publish);
 	/* Nothing can be found yet, and everything is written. */
 	f = s.task.frame;
 	CHECK_EQ(state_of(&f->parker), CC__ASSIGNED);
-	CHECK(cc__load(&worker()->inbox, CC__ACQUIRE) == NULL);
+	CHECK(!cc__inbox_any(&worker()->inbox) && cc__runq_length(&worker()->queue) == 0);
 	CHECK(f->run.main == give_back && f->payload.arg == &s.value);
-	CHECK_EQ(cc__load(&f->id, CC__ACQUIRE), s.task.id);
+	CHECK_EQ(cc__load(&f->handle, CC__ACQUIRE), s.task.id);
 	point_release(publish);
 	pthread_join(thread, NULL);
 	CHECK_EQ(cc_task_join(s.task, CC_FOREVER, &result), 0);
@@ -523,7 +524,7 @@ static int nothing(void *arg)
 	return 0;
 }
 
-TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f, RES-24/f */
+TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f, SCH-66/f, RES-24/f */
 {
 	enum { MANY = 300 };
 	static CCTask many[MANY];
@@ -532,7 +533,7 @@ TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f, RES-24/f 
 	CCTask task;
 
 	NEED_POINTS();
-	rt = test_runtime();
+	rt = test_runtime_of(1);
 	ended = point_hold("task.ended", NULL);
 	CHECK_EQ(cc_task_spawn(rt, &task, NULL, give_back, &value), 0);
 	point_until_held(ended);
@@ -610,7 +611,7 @@ TEST(work_that_comes_before_the_sleep_is_seen)
 
 	NEED_POINTS();
 	sleep = point_hold("worker.before_sleep", NULL);
-	rt = test_runtime();
+	rt = test_runtime_of(1);
 	point_until_held(sleep);	/* it has found nothing */
 	CHECK_EQ(pthread_create(&thread, NULL, spawn_main, &s), 0);
 	pthread_join(thread, NULL);

@@ -639,6 +639,7 @@ TEST(nothing_but_the_end_satisfies_a_joiner)	/* covers: SCH-47/u */
 		struct cc__parker *who;
 
 		CHECK_EQ(cc_task_spawn(rt, &j.task, NULL, until_go, &f), 0);
+		until_state(parker_of(j.task), CC__PARKED);	/* else a joiner may run it */
 		sleeper_start(&s, rt, kind, join_it, &j);
 		who = until_parked(&s);
 		for (int i = 0; i < 20; i++) {
@@ -665,6 +666,7 @@ TEST(every_joiner_gets_the_result)	/* covers: RES-14/u, SCH-50/u */
 
 	rt = test_runtime();
 	CHECK_EQ(cc_task_spawn(rt, &task, NULL, until_go, &f), 0);
+	until_state(parker_of(task), CC__PARKED);	/* else a joiner may run it */
 	for (int i = 0; i < CROWD; i++) {
 		j[i] = (struct join){task, -1};
 		sleeper_start(&s[i], rt, (enum kind)(i % KINDS), join_it, &j[i]);

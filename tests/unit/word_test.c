@@ -137,7 +137,7 @@ TEST(spawn_run_and_end_walk_through_their_states)
 	cc__word_done(&p);
 	CHECK_EQ(word_of(&p), word(3, 9, false, CC__DONE));
 	cc__word_recycle(&p);
-	CHECK_EQ(word_of(&p), word(3, 9, false, CC__IDLE));
+	CHECK_EQ(word_of(&p), word(3, 0, false, CC__IDLE));
 }
 
 TEST(park_takes_a_new_ticket_and_repark_keeps_it)	/* covers: LIF-62/u, RES-61/u */

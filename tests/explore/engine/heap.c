@@ -111,7 +111,7 @@ void heap_live(const void *p, size_t size)
 	}
 }
 
-void *mc_alloc(size_t size)
+static void *allocate(size_t size, int fill)
 {
 	struct object *o;
 	size_t room = (size + 15) / 16 * 16;
@@ -123,10 +123,20 @@ void *mc_alloc(size_t size)
 	for (size_t i = 0; i < size; i += 8)
 		status[(heap_used + i) / 8] = (uint8_t)(size - i < 8 ? size - i : 8);
 	heap_used += room + RED_ZONE;
-	memset(o->p, 0xa5, size);
+	memset(o->p, fill, size);
 	if (tracing)
 		trace("  %s alloc   %zu bytes: %p\n", thread_name(me), size, (void *)o->p);
 	return o->p;
+}
+
+void *mc_alloc(size_t size)
+{
+	return allocate(size, 0xa5);
+}
+
+void *mc_alloc_zero(size_t size)
+{
+	return allocate(size, 0);
 }
 
 void mc_free(void *p)

@@ -31,6 +31,8 @@ struct bounds bounds, used;
 int slots;
 
 static struct mc_ctx *main_ctx;
+static uint64_t idle_since; /* stores when somebody last spun on by itself ... */
+static int idle_turns;      /* ... and how often since */
 
 /* ---- leaving ---- */
 
@@ -126,6 +128,28 @@ static void describe_blocked(char *text, size_t size)
 	}
 }
 
+/* A spin may be bounded: when nobody else can go on whoever spins has some more
+ * turns, the next one after the running thread first.  -1: nobody spins, or they
+ * have had them all. */
+static int spin_on(void)
+{
+	enum { TURNS = 300 };
+
+	if (stores != idle_since) {
+		idle_since = stores;
+		idle_turns = 0;
+	}
+	for (int k = 1; k <= n_threads && idle_turns < TURNS * n_threads; k++) {
+		int i = (me + k) % n_threads;
+
+		if (threads[i].state != SPINNING)
+			continue;
+		idle_turns++;
+		return i;
+	}
+	return -1;
+}
+
 /* Nobody can run.  Returns who goes on, or does not return. */
 static int quiescent(void)
 {
@@ -133,6 +157,8 @@ static int quiescent(void)
 	bool spins = false, sleeps = false;
 	int first;
 
+	if ((first = spin_on()) >= 0)
+		return first;
 	if (scenario->conserve != NULL) {
 		int self = me;
 		bool ok;
@@ -149,8 +175,7 @@ static int quiescent(void)
 			mc_fail("conservation: work is left and nobody is on the way: %s", text);
 		}
 	}
-	first = expire_first();
-	if (first >= 0)
+	if ((first = expire_first()) >= 0)
 		return first;
 	for (int i = 0; i < n_threads; i++) {
 		if (threads[i].state == ENDED || (scenario->daemon >> i & 1))
@@ -240,9 +265,11 @@ static void decide(bool may_stay, bool free)
 	if (n == 0) {
 		int i = quiescent();
 
-		clock_reach(threads[i].deadline);
-		threads[i].woken = true;
-		threads[i].value = 1;
+		if (threads[i].state == IN_FUTEX) {
+			clock_reach(threads[i].deadline);
+			threads[i].woken = true;
+			threads[i].value = 1;
+		}
 		go(i);
 		return;
 	}
@@ -483,6 +510,8 @@ void run_once(void)
 	n_threads = 0;
 	tick = 0;
 	stores = 0;
+	idle_since = 0;
+	idle_turns = 0;
 	used = (struct bounds){0};
 	plain_reset();
 	memory_reset();

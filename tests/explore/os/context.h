@@ -49,6 +49,14 @@ static inline void cc__context_adopt(struct cc__context *c)
 
 static inline void cc__context_entered(void) {}
 static inline void cc__control_reset(void) {}
+static inline uint64_t cc__control_renew(void)
+{
+	return 0;
+}
+static inline void cc__control_restore(uint64_t words)
+{
+	(void)words;
+}
 
 static inline struct cc__arrival cc__context_switch(struct cc__context *from,
                                                     struct cc__context *to, void *worker,

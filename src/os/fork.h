@@ -1,0 +1,36 @@
+/* fork.h - whether this process is a copy that has no workers.
+ *
+ * A child of fork has the memory of its parent and one thread.  What a runtime left
+ * there is of no use: queues that nobody serves, locks that nobody will drop.  So
+ * every call asks first, and a mark answers: the kernel wipes it in a child.  Without
+ * a runtime at the time of the fork the child is a process like any other. */
+#ifndef CC__OS_FORK_H
+#define CC__OS_FORK_H
+
+#include "base/atomic.h"
+
+/* Points to a word that is 0 in a child.  Written before the first runtime starts. */
+struct cc__fork_mark {
+	CC__ATOMIC(cc__a32 *) at;
+};
+extern struct cc__fork_mark cc__fork_mark __attribute__((visibility("hidden")));
+
+/* The mark is wiped: true unless there was no runtime. */
+bool cc__fork_left_some(void);
+
+static inline bool cc__forked(void)
+{
+	/* Relaxed, both: a child sees what its only thread saw. */
+	cc__a32 *mark = cc__load(&cc__fork_mark.at, CC__RELAXED);
+
+	return __builtin_expect(cc__load(mark, CC__RELAXED) == 0, 0) && cc__fork_left_some();
+}
+
+/* A runtime is about to start; one has ended. */
+void cc__fork_watch(void);
+void cc__fork_unwatch(void);
+
+/* End the process at once, whatever it has to do at its exit. */
+_Noreturn void cc__fork_exit(int status);
+
+#endif

@@ -1,0 +1,308 @@
+/* idle.c - the wake generation of idle.h. */
+#include "sched/idle.h"
+
+#include <errno.h>
+
+#include "base/trace.h"
+#include "sched/counters.h"
+#include "sched/poll.h"
+#include "wait/slab.h"
+
+static struct cc__slab objects = CC__SLAB_INIT(struct cc__idle, next);
+
+/* How long a queue may be under a watch before somebody is woken for it: doubles
+ * with every wake that was for nothing. */
+enum { PATIENCE_LEAST = 4, PATIENCE_MOST = 1024 };
+
+struct cc__idle *cc__idle_new(void)
+{
+	struct cc__idle *i = cc__slab_get(&objects);
+
+	/* Relaxed: a stray caller of the former life (I8) may look, whatever it
+	 * sees.  The rest is as its last owner left it: nobody asleep. */
+	if (i != NULL)
+		cc__store(&i->patience, PATIENCE_LEAST, CC__RELAXED);
+	return i;
+}
+
+void cc__idle_free(struct cc__idle *i)
+{
+	cc__store(&i->count, 0, CC__RELAXED);	/* Relaxed: as above */
+	cc__slab_put(&objects, i);
+}
+
+/* Whoever is woken may run, and stop searching, before its waker has counted it:
+ * the count may be low for a moment, below zero even, and is never high. */
+static bool anybody_searches(const struct cc__idle *i)
+{
+	/* Seq_cst: after the generation; see the drawing. */
+	return (int32_t)cc__load(&i->searching, CC__SEQ_CST) > 0;
+}
+
+/* ---- the ends of a sleep ---- */
+
+/* To the one who ends it (I4): how it slept; to others CC__AWAKE. */
+static uint32_t end_sleep(struct cc__idle *i, struct cc__nap *n)
+{
+	/* Seq_cst, all: pair with the announcement in cc__idle_sleep. */
+	const uint32_t how = cc__xchg(&n->asleep, CC__AWAKE, CC__SEQ_CST);
+
+	if (how == CC__AWAKE)
+		return how;
+	cc__add(&i->searching, 1, CC__SEQ_CST);
+	cc__sub(&i->sleepers, 1, CC__SEQ_CST);
+	return how;
+}
+
+bool cc__idle_wake(struct cc__idle *i, unsigned number)
+{
+	struct cc__nap *n = &i->nap[number];
+	uint32_t how;
+
+	/* Seq_cst: after what the caller has pushed. */
+	if (cc__load(&n->asleep, CC__SEQ_CST) == CC__AWAKE ||
+	    (how = end_sleep(i, n)) == CC__AWAKE)
+		return false;
+	CC__EVENT(CC__EV_POKE, i, number + 1, 0);
+	if (how == CC__POLLING)
+		/* Acquire: the bell, from in_poller; should it be a later one, then
+		 * that one rings for nothing. */
+		cc__poll_ring(cc__load(&n->bell, CC__ACQUIRE));
+	else
+		cc__futex_wake(&n->asleep, 1);
+	return true;
+}
+
+/* Keeper and poller last: their roles would have to be taken over. */
+void cc__idle_wake_one(struct cc__idle *i)
+{
+	/* Relaxed: a worker that is not in the count does not sleep yet. */
+	const uint32_t count = cc__load(&i->count, CC__RELAXED);
+	/* Seq_cst: one order with the sleeper's. */
+	const uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST) & ~CC__WATCHING;
+
+	for (uint32_t k = 0; k < count; k++)
+		/* Relaxed: a preference. */
+		if (k + 1 != keeper && cc__load(&i->nap[k].asleep, CC__RELAXED) != CC__POLLING &&
+		    cc__idle_wake(i, k))
+			return;
+	for (uint32_t k = 0; k < count; k++)
+		if (cc__idle_wake(i, k))
+			return;
+}
+
+void cc__idle_wake_all(struct cc__idle *i)
+{
+	const uint32_t count = cc__load(&i->count, CC__RELAXED);	/* Relaxed: as above */
+
+	for (uint32_t k = 0; k < count; k++)
+		cc__idle_wake(i, k);
+}
+
+/* ---- pushers ---- */
+
+static bool on_watch(const struct cc__idle *i)
+{
+	return cc__load(&i->keeper, CC__SEQ_CST) & CC__WATCHING;	/* Seq_cst: one order */
+}
+
+void cc__idle_call(struct cc__idle *i, uint32_t left)
+{
+	if (anybody_searches(i))
+		return;
+	/* Seq_cst: after the generation; see the drawing.  Relaxed: a heuristic. */
+	if ((cc__load(&i->keeper, CC__SEQ_CST) & CC__WATCHING) &&
+	    left < cc__load(&i->patience, CC__RELAXED))
+		return;
+	cc__idle_wake_one(i);
+}
+
+void cc__idle_pushed_outside(struct cc__idle *i, int target)
+{
+	/* Seq_cst, all: the generation before the look at the sleepers. */
+	cc__add(&i->outside, 1, CC__SEQ_CST);
+	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0)
+		cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
+	else if (target == CC__ANY)
+		return;
+	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || anybody_searches(i))
+		return;
+	/* The target runs, and perhaps for long.  A watch sees whether it comes by;
+	 * without one, somebody has to. */
+	if (target == CC__ANY || !on_watch(i))
+		cc__idle_wake_one(i);
+}
+
+void cc__idle_timer(struct cc__idle *i, cc_time deadline)
+{
+	uint32_t keeper;
+
+	cc__fence_light();	/* the timer before the look: against cc__idle_sleep's */
+	/* Seq_cst, both: after the fence. */
+	if (cc__load(&i->sleepers, CC__SEQ_CST) == 0)
+		return;
+	keeper = cc__load(&i->keeper, CC__SEQ_CST) & ~CC__WATCHING;
+	if (keeper == 0)
+		cc__idle_wake_one(i);
+	/* Seq_cst: what the keeper wrote after it had seen the timers, or what it
+	 * wrote before it was the keeper, CC_FOREVER. */
+	else if (deadline < cc__load(&i->nap[keeper - 1].until, CC__SEQ_CST))
+		cc__idle_wake(i, keeper - 1);
+}
+
+void cc__idle_poll(struct cc__idle *i)
+{
+	/* Seq_cst, all: after the wait has begun.  Who searches falls asleep in the
+	 * poller, or comes to cc__idle_found; a watch is over soon. */
+	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0 &&
+	    cc__load(&i->searching, CC__SEQ_CST) == 0 && !on_watch(i))
+		cc__idle_wake_one(i);
+}
+
+void cc__idle_wake_was(struct cc__idle *i, bool worth_it)
+{
+	/* Relaxed, both: a heuristic; a lost update does no harm. */
+	const uint32_t was = cc__load(&i->patience, CC__RELAXED);
+
+	if (worth_it ? was > PATIENCE_LEAST : was < PATIENCE_MOST)
+		cc__store(&i->patience, worth_it ? was / 2 : was * 2, CC__RELAXED);
+}
+
+/* ---- the worker ---- */
+
+uint64_t cc__idle_generations(const struct cc__idle *i)
+{
+	/* Acquire: a worker that was added. */
+	const uint32_t count = cc__load(&i->count, CC__ACQUIRE);
+	/* Seq_cst: pairs with the push from outside. */
+	uint64_t sum = cc__load(&i->outside, CC__SEQ_CST);
+
+	for (uint32_t k = 0; k < count; k++)
+		/* Acquire: what was queued before, for the probe that follows. */
+		sum += cc__load(&i->nap[k].generation, CC__ACQUIRE);
+	return sum;
+}
+
+void cc__idle_search(struct cc__idle *i)
+{
+	cc__add(&i->searching, 1, CC__SEQ_CST);	/* Seq_cst: before the snapshot */
+}
+
+/* Deadlines or descriptors that nobody looks after (I7). */
+static bool unattended(const struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
+{
+	if (ops->poller != NULL && ops->poller->unattended(arg))
+		return true;
+	/* Seq_cst: one order with cc__idle_timer's look. */
+	return cc__load(&i->keeper, CC__SEQ_CST) == 0 && ops->deadline(arg) != CC_FOREVER;
+}
+
+void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
+{
+	/* Seq_cst, both: a push that saw us searching comes before. */
+	if ((int32_t)cc__sub(&i->searching, 1, CC__SEQ_CST) > 1 ||
+	    cc__load(&i->sleepers, CC__SEQ_CST) == 0 || on_watch(i))
+		return;
+	cc__fence_heavy();	/* against the pusher's light one: what it left, we see */
+	if (ops->left(arg) || unattended(i, ops, arg))
+		cc__idle_wake_one(i);
+}
+
+void cc__idle_give_up(struct cc__idle *i)
+{
+	cc__sub(&i->searching, 1, CC__SEQ_CST);	/* Seq_cst: as in cc__idle_found */
+}
+
+/* The keeper's word if we are it; else 0.  A watch takes the role from a keeper
+ * that is on none. */
+static uint32_t become_keeper(struct cc__idle *i, unsigned number, bool watching)
+{
+	const uint32_t mine = (number + 1) | (watching ? CC__WATCHING : 0);
+	/* Seq_cst, all: announced before we stop searching and look at the timers. */
+	uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST);
+
+	while (keeper == 0 || (watching && !(keeper & CC__WATCHING)))
+		if (cc__cas_weak(&i->keeper, &keeper, mine, CC__SEQ_CST, CC__SEQ_CST))
+			return mine;
+	return 0;
+}
+
+static cc_time earlier(cc_time a, cc_time b)
+{
+	return a < b ? a : b;
+}
+
+/* Announced, and no longer searching: sleep in the poller if that is needed and nobody
+ * else does (I6).  Not before: a wait that begins relies on who searches. */
+static bool in_poller(struct cc__nap *n, const struct cc__idle_ops *ops, void *arg)
+{
+	struct cc__bell *bell = ops->poller != NULL ? ops->poller->claim(arg) : NULL;
+	uint32_t asleep = CC__ASLEEP;
+
+	if (bell == NULL)
+		return false;
+	cc__store(&n->bell, bell, CC__RELEASE);	/* Release: to the acquire in cc__idle_wake */
+	/* Seq_cst: as the announcement.  Failed: somebody has woken us already. */
+	if (cc__cas(&n->asleep, &asleep, CC__POLLING, CC__SEQ_CST, CC__SEQ_CST))
+		return true;
+	ops->poller->release(arg);
+	return false;
+}
+
+static enum cc__awake sleep_on_word(struct cc__nap *n, cc_time deadline)
+{
+	/* Acquire: whoever woke us, though the next probe finds out. */
+	while (cc__load(&n->asleep, CC__ACQUIRE) != CC__AWAKE)
+		if (cc__futex_wait(&n->asleep, CC__ASLEEP, deadline) == ETIMEDOUT)
+			return CC__TIMED_OUT;
+	return CC__WOKEN;
+}
+
+static enum cc__awake sleep_in_poller(struct cc__nap *n, const struct cc__idle_poller *poller,
+                                      void *arg, cc_time deadline)
+{
+	if (poller->await(arg, deadline))
+		return CC__NOT_SLEPT;	/* for nothing, that is */
+	/* Acquire: as above. */
+	return cc__load(&n->asleep, CC__ACQUIRE) == CC__AWAKE ? CC__WOKEN : CC__TIMED_OUT;
+}
+
+enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snapshot,
+                              const struct cc__idle_ops *ops, void *arg, cc_time watch,
+                              cc_time most)
+{
+	struct cc__nap *mine = &i->nap[number];
+	enum cc__awake how = CC__NOT_SLEPT;
+	uint32_t keeper;
+	bool polls, moved;
+
+	/* Seq_cst, all: announced before we stop searching, so that a push finds us
+	 * as one or the other.  Counted before we can be woken: the count of sleepers
+	 * is never low. */
+	cc__store(&mine->until, CC_FOREVER, CC__SEQ_CST);
+	cc__add(&i->sleepers, 1, CC__SEQ_CST);
+	cc__store(&mine->asleep, CC__ASLEEP, CC__SEQ_CST);
+	keeper = become_keeper(i, number, watch != CC_FOREVER);
+	cc__sub(&i->searching, 1, CC__SEQ_CST);
+	cc__fence_heavy();
+	polls = in_poller(mine, ops, arg);
+	/* Also what orders `stay` after a push that did not find us announced. */
+	moved = cc__idle_generations(i) != snapshot;
+	if ((!moved || on_watch(i)) && !ops->stay(arg)) {
+		cc_time deadline = cc__from_now(keeper != 0 ? earlier(watch, most) : most);
+
+		if (keeper != 0) {
+			deadline = earlier(deadline, ops->deadline(arg));
+			cc__store(&mine->until, deadline, CC__SEQ_CST);	/* Seq_cst: see cc__idle_timer */
+		}
+		how = polls ? sleep_in_poller(mine, ops->poller, arg, deadline)
+		            : sleep_on_word(mine, deadline);
+	} else if (polls) {
+		ops->poller->release(arg);
+	}
+	if (end_sleep(i, mine) == CC__AWAKE)
+		cc__count(&mine->wakes);
+	/* Seq_cst: before the next probe.  It may have been taken from us. */
+	cc__cas(&i->keeper, &keeper, 0, CC__SEQ_CST, CC__SEQ_CST);
+	return how;
+}

@@ -1,0 +1,42 @@
+/* pressure.h - what the monitor measured: how much is queued beyond what is being
+ * run, and why it added a worker or did not.
+ *
+ * Written by whoever samples, one thread at a time; read by anyone. */
+#ifndef CC__SCHED_PRESSURE_H
+#define CC__SCHED_PRESSURE_H
+
+#include "base/atomic.h"
+
+struct cc__sched;
+
+/* Why a sample did not lead to another worker. */
+enum cc__pressure_block {
+	CC__BLOCK_NONE,			/* it passes the gate */
+	CC__BLOCK_NO_WORK,		/* nothing is queued */
+	CC__BLOCK_NONPOSITIVE,		/* about as much is taken as queued */
+	CC__BLOCK_IDLE_CAPACITY,	/* somebody sleeps or searches */
+	CC__BLOCK_NOT_STUCK,		/* all make progress */
+	CC__BLOCKS,
+};
+
+struct cc__pressure {
+	cc__a64 positive_samples, negative_samples;	/* more than 0; the others */
+	CC__ATOMIC(int64_t) current;			/* the last sample */
+	cc__a64 block[CC__BLOCKS];			/* by reason; BLOCK_NONE: gate passes */
+	cc__a64 promoted_workers;
+	cc__a64 neg_streak, neg_streak_max;		/* negative ones in a row */
+};
+
+/* Queued and not taken: what became ready less what was picked.  Rough, and
+ * negative when counters are read at different moments. */
+int64_t cc__sched_pressure(const struct cc__sched *s);
+
+/* Take a sample; `why` is what became of it. */
+void cc__pressure_sample(struct cc__sched *s, enum cc__pressure_block why);
+/* A worker was added after a sample that passed. */
+void cc__pressure_promoted(struct cc__sched *s);
+
+/* One line, without its end. */
+void cc__pressure_describe(const struct cc__pressure *p, char *line, size_t size);
+
+#endif

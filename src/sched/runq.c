@@ -1,0 +1,231 @@
+/* runq.c - the rare parts of runq.h: thieves, growth. */
+#include "sched/runq.h"
+
+#include "base/assert.h"
+#include "os/pages.h"
+
+/* A ring does not grow past this; what does not fit goes to the global queue. */
+enum { RING_MAX = 1 << 20 };
+
+/* A turn of waiting for somebody who holds it for a few instructions, unless the
+ * system has taken its CPU away. */
+static void turn(unsigned *turns)
+{
+	if (++*turns % 256 == 0)
+		cc__thread_yield();
+	else
+		cc__relax();
+}
+
+/* ---- growth; under R1 ---- */
+
+static size_t ring_bytes(const struct cc__ring *r)
+{
+	return ((size_t)r->mask + 1) * sizeof(struct cc__fiber *);
+}
+
+bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind)
+{
+	struct cc__ring *r = &q->ring[kind];
+	const uint32_t wide = 2 * r->mask + 1;
+	struct cc__fiber **wider;
+
+	if (r->mask >= RING_MAX - 1 || (wider = cc__pages_map(2 * ring_bytes(r))) == NULL)
+		return false;
+	/* Relaxed, both: under R1. */
+	for (uint32_t i = cc__load(&r->head, CC__RELAXED); i != cc__load(&r->tail, CC__RELAXED); i++)
+		wider[i & wide] = r->slot[i & r->mask];
+	if (r->slot != q->first_slots[kind])
+		cc__pages_unmap(r->slot, ring_bytes(r));
+	r->slot = wider;
+	r->mask = wide;
+	return true;
+}
+
+static void shrink(struct cc__runq *q, enum cc__kind kind)
+{
+	struct cc__ring *r = &q->ring[kind];
+
+	if (r->slot == q->first_slots[kind] || cc__ring_length(r) != 0)
+		return;
+	cc__pages_unmap(r->slot, ring_bytes(r));
+	r->slot = q->first_slots[kind];
+	r->mask = CC__RING_FIRST - 1;
+}
+
+void cc__runq_trim(struct cc__runq *q)
+{
+	cc__runq_enter(q);
+	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++)
+		shrink(q, kind);
+	cc__runq_leave(q);
+}
+
+/* ---- half; under R1 ---- */
+
+/* R3.  The frames of unstarted ones are not touched unless there is need. */
+static bool stays(const struct cc__runq *q, const struct cc__fiber *f, enum cc__kind kind)
+{
+	if (kind == CC__FRESH)
+		return q->pinned && cc__fiber_migration(f) == CC_MIGRATE_PINNED;
+	return cc__fiber_stays(f);
+}
+
+/* Half of a ring, rounded up, without those that stay (R3). */
+static void cut(struct cc__runq *q, enum cc__kind kind, struct cc__loot *loot)
+{
+	struct cc__ring *r = &q->ring[kind];
+	uint32_t n = (cc__ring_length(r) + 1) / 2;
+
+	if (n > CC__STEAL_MAX)
+		n = CC__STEAL_MAX;
+	loot->kind = kind;
+	loot->count = 0;
+	while (n-- > 0) {
+		struct cc__fiber *f = cc__ring_oldest(r);
+
+		if (stays(q, f, kind))
+			cc__ring_append(r, f);
+		else
+			loot->fiber[loot->count++] = f;
+	}
+}
+
+/* Of the most urgent kind that may be taken; unstarted ones before the started
+ * whose stacks are warm here. */
+static void half(struct cc__runq *q, unsigned take, struct cc__loot *loot)
+{
+	static const enum cc__kind order[] = {CC__URGENT, CC__FRESH, CC__READY};
+
+	loot->count = 0;
+	for (unsigned i = 0; i < CC__KINDS && loot->count == 0; i++)
+		if (order[i] != CC__FRESH || take == CC__TAKE_ANY)
+			cut(q, order[i], loot);
+}
+
+/* ---- the owner's side of the bias ---- */
+
+static enum cc__want state_of(uint32_t want)
+{
+	return (enum cc__want)(want & 15);
+}
+
+bool cc__runq_meet_thief(struct cc__runq *q)
+{
+	/* Acquire: a thief that has just been inside (3). */
+	uint32_t want = cc__load(&q->want, CC__ACQUIRE);
+	unsigned turns = 0;
+
+	/* Acquire, both ways: on success it is the thief before the one that asks
+	 * now, whose exchange continues its release. */
+	if (state_of(want) == CC__ASKED &&
+	    cc__cas(&q->want, &want, CC__GIVING, CC__ACQUIRE, CC__ACQUIRE)) {
+		half(q, want >> 4, &q->gift);
+		/* Release (4): the gift, to the thief's acquire. */
+		cc__store(&q->want, CC__GIVEN, CC__RELEASE);
+		return true;
+	}
+	if (state_of(want) != CC__SEIZED)
+		return true;	/* NOBODY, or GIVEN and not collected: the rings are ours */
+	cc__runq_leave(q);
+	while (state_of(cc__load(&q->want, CC__RELAXED)) == CC__SEIZED)	/* Relaxed: we look again */
+		turn(&turns);
+	return false;
+}
+
+bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
+{
+	enum { NEWEST = 8 };
+	struct cc__ring *r = &q->ring[CC__FRESH];
+	uint32_t newest, n, i;
+	bool found;
+
+	cc__runq_enter(q);
+	newest = cc__load(&r->tail, CC__RELAXED) - 1;	/* Relaxed, all: under R1 */
+	if ((n = cc__ring_length(r)) > NEWEST)
+		n = NEWEST;
+	for (i = 0; i < n && r->slot[(newest - i) & r->mask] != f; i++)
+		continue;
+	if ((found = i < n)) {
+		for (; i > 0; i--)	/* the newer ones move up */
+			r->slot[(newest - i) & r->mask] = r->slot[(newest - i + 1) & r->mask];
+		cc__store(&r->tail, newest, CC__RELAXED);
+	}
+	cc__runq_leave(q);
+	return found;
+}
+
+/* ---- the thief's side ---- */
+
+static void copy(struct cc__loot *to, const struct cc__loot *from)
+{
+	to->kind = from->kind;
+	to->count = from->count;
+	for (uint32_t i = 0; i < from->count; i++)
+		to->fiber[i] = from->fiber[i];
+}
+
+static bool take_gift(struct cc__runq *q, struct cc__loot *loot)
+{
+	copy(loot, &q->gift);
+	/* Release: that we have read the gift, to the owner who writes the next,
+	 * through the acquire in cc__runq_meet_thief. */
+	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
+	return loot->count > 0;
+}
+
+static bool seize(struct cc__runq *q, unsigned take, struct cc__loot *loot)
+{
+	unsigned turns = 0;
+
+	cc__fence_heavy();	/* see cc__runq_enter */
+	/* Acquire (2): pairs with the release in cc__runq_leave (1). */
+	while (cc__load(&q->busy, CC__ACQUIRE) != 0)
+		turn(&turns);
+	half(q, take, loot);
+	/* Release (3): the rings, to the acquire in cc__runq_enter. */
+	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
+	return loot->count > 0;
+}
+
+bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct cc__loot *loot)
+{
+	const uint32_t asked = CC__ASKED | take << 4;
+	uint32_t want = CC__NOBODY;
+	unsigned turns = 0;
+
+	/* Acquire: the thief before us (3), whose gift field we take over. */
+	if (!cc__cas(&q->want, &want, asked, CC__ACQUIRE, CC__RELAXED))
+		return false;
+	while (patience-- > 0) {
+		/* Acquire: pairs with the release in cc__runq_meet_thief (4). */
+		if (cc__load(&q->want, CC__ACQUIRE) == CC__GIVEN)
+			return take_gift(q, loot);
+		cc__relax();
+	}
+	want = asked;
+	/* Relaxed on success: the heavy fence follows. */
+	if (cc__cas(&q->want, &want, CC__SEIZED, CC__RELAXED, CC__RELAXED))
+		return seize(q, take, loot);
+	/* The owner has begun to give.
+	 * Acquire: pairs with the release in cc__runq_meet_thief (4). */
+	while (cc__load(&q->want, CC__ACQUIRE) != CC__GIVEN)
+		turn(&turns);
+	return take_gift(q, loot);
+}
+
+/* ---- life ---- */
+
+void cc__runq_init(struct cc__runq *q)
+{
+	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++) {
+		q->ring[kind].slot = q->first_slots[kind];
+		q->ring[kind].mask = CC__RING_FIRST - 1;
+	}
+}
+
+void cc__runq_fini(struct cc__runq *q)
+{
+	CC__CHECK(cc__runq_length(q) == 0, "R2: a queued fiber is left");
+	cc__runq_trim(q);
+}

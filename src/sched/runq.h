@@ -1,0 +1,236 @@
+/* runq.h - a worker's run queue: free for its owner, open to everybody.
+ *
+ * The owner's path has no locked instruction: it marks itself busy, looks
+ * whether a thief wants something, works, and unmarks.  A thief pays instead.
+ * It first asks; an owner that comes by within a few microseconds hands out
+ * half by itself.  From an owner that does not (it runs one fiber for long) the
+ * thief seizes the queue: a fence on every CPU makes sure that either the
+ * owner sees the wish or the thief sees the owner busy.
+ *
+ *   want       to        who     then
+ *   NOBODY     ASKED     thief   wait a little
+ *   ASKED      GIVING    owner   fill the gift: only while it is busy
+ *   GIVING     GIVEN     owner   go on working
+ *   GIVEN      NOBODY    thief   took the gift
+ *   ASKED      SEIZED    thief   heavy fence, wait until not busy, take half
+ *   SEIZED     NOBODY    thief
+ *
+ * R1  The rings are touched by the owner while busy, or by the thief that has
+ *     SEIZED and seen it not busy.  Never by both.
+ * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.
+ * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
+ *     the back of the ring instead. */
+#ifndef CC__SCHED_RUNQ_H
+#define CC__SCHED_RUNQ_H
+
+#include "base/atomic.h"
+#include "sched/fiber.h"
+
+enum cc__kind {
+	CC__URGENT,	/* its time has come: before all others */
+	CC__READY,	/* started: oldest first */
+	CC__FRESH,	/* unstarted: newest first, thieves oldest first */
+	CC__KINDS,
+};
+
+enum {
+	CC__RING_FIRST = 256,	/* slots that a ring begins with */
+	CC__STEAL_MAX = 256,	/* most that move in one theft */
+	/* What a thief may take. */
+	CC__TAKE_STARTED = 1,
+	CC__TAKE_ANY = 3,
+};
+
+/* A growing ring.  Positions count up and wrap.  Under R1, but that anybody may
+ * read the positions, as a hint. */
+struct cc__ring {
+	struct cc__fiber **slot;
+	uint32_t mask;			/* slots - 1 */
+	cc__a32 head, tail;		/* oldest, one past the newest */
+};
+
+/* What a thief carries. */
+struct cc__loot {
+	enum cc__kind kind;
+	uint32_t count;
+	struct cc__fiber *fiber[CC__STEAL_MAX];	/* oldest first */
+};
+
+enum cc__want { CC__NOBODY, CC__ASKED, CC__GIVING, CC__GIVEN, CC__SEIZED };
+
+struct cc__runq {
+	cc__a32 busy;			/* written by the owner */
+	bool pinned;			/* R1; there were unstarted ones that stay */
+	struct cc__ring ring[CC__KINDS];
+	struct cc__fiber *first_slots[CC__KINDS][CC__RING_FIRST];
+
+	char apart[64];			/* from the owner's lines; the hook aligns by 16 */
+	cc__a32 want;			/* enum cc__want, and what the thief takes << 4 */
+	struct cc__loot gift;		/* the owner's while GIVING, the thief's when GIVEN */
+};
+
+void cc__runq_init(struct cc__runq *q);
+void cc__runq_fini(struct cc__runq *q);
+/* The owner's: give back the memory of rings that have grown and are empty. */
+void cc__runq_trim(struct cc__runq *q);
+
+/* Anybody but the owner: half of what is there, at most CC__STEAL_MAX.  `take` is
+ * CC__TAKE_*; asks for `patience` turns before it seizes.  False: there is
+ * nothing, or another thief is at it. */
+bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct cc__loot *loot);
+
+/* About how many of a kind there are. */
+static inline uint32_t cc__ring_length(const struct cc__ring *r)
+{
+	/* Relaxed, both: a hint to others; exact to whom R1 lets in. */
+	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
+	const int32_t n = (int32_t)(tail - cc__load(&r->head, CC__RELAXED));
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static inline uint32_t cc__runq_length(const struct cc__runq *q)
+{
+	return cc__ring_length(&q->ring[CC__URGENT]) + cc__ring_length(&q->ring[CC__READY]) +
+	       cc__ring_length(&q->ring[CC__FRESH]);
+}
+
+/* ---- the owner's side ---- */
+
+/* Rare parts of enter and push.  False: not busy, try again; no room. */
+bool cc__runq_meet_thief(struct cc__runq *q);
+bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind);
+
+static inline void cc__runq_enter(struct cc__runq *q)
+{
+	do {
+		/* Relaxed, then the light fence: against the thief's heavy one,
+		 *
+		 *      owner              thief
+		 *      busy = 1           want = SEIZED
+		 *      light fence        heavy fence
+		 *      read want          read busy
+		 *
+		 * one of them sees the other. */
+		cc__store(&q->busy, 1, CC__RELAXED);
+		cc__fence_light();
+		/* Acquire: what the last thief left (3). */
+	} while (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) != CC__NOBODY, 0) &&
+	         !cc__runq_meet_thief(q));
+}
+
+static inline void cc__runq_leave(struct cc__runq *q)
+{
+	/* Release (1): the rings, to the acquire of a thief that finds us gone (2). */
+	cc__store(&q->busy, 0, CC__RELEASE);
+}
+
+/* Under R1.  Relaxed, all: R1 orders the positions, others take them as hints. */
+static inline struct cc__fiber *cc__ring_oldest(struct cc__ring *r)
+{
+	const uint32_t head = cc__load(&r->head, CC__RELAXED);
+
+	if (head == cc__load(&r->tail, CC__RELAXED))
+		return NULL;
+	cc__store(&r->head, head + 1, CC__RELAXED);
+	return r->slot[head & r->mask];
+}
+
+static inline struct cc__fiber *cc__ring_newest(struct cc__ring *r)
+{
+	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
+
+	if (tail == cc__load(&r->head, CC__RELAXED))
+		return NULL;
+	cc__store(&r->tail, tail - 1, CC__RELAXED);
+	return r->slot[(tail - 1) & r->mask];
+}
+
+static inline void cc__ring_append(struct cc__ring *r, struct cc__fiber *f)
+{
+	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
+
+	r->slot[tail & r->mask] = f;
+	cc__store(&r->tail, tail + 1, CC__RELAXED);
+}
+
+/* False: full, and f is still the caller's. */
+static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
+{
+	struct cc__ring *r = &q->ring[kind];
+	bool room;
+
+	cc__runq_enter(q);
+	room = cc__ring_length(r) <= r->mask || cc__runq_grow(q, kind);
+	if (room) {
+		if (kind == CC__FRESH && cc__fiber_migration(f) == CC_MIGRATE_PINNED)
+			q->pinned = true;
+		cc__ring_append(r, f);
+	}
+	cc__runq_leave(q);
+	return room;
+}
+
+/* The oldest started one.  With many fibers neither their frames nor the tops of
+ * their stacks are in the cache when their turn comes, nor is the stack's page in
+ * the TLB: both are sent for in time.  Under R1; relaxed: as above. */
+static inline struct cc__fiber *cc__ring_oldest_ahead(struct cc__ring *r)
+{
+	const uint32_t head = cc__load(&r->head, CC__RELAXED);
+	const uint32_t count = cc__load(&r->tail, CC__RELAXED) - head;
+	struct cc__fiber **slot = r->slot;
+	const uint32_t mask = r->mask;
+
+	if (count == 0)
+		return NULL;
+	cc__store(&r->head, head + 1, CC__RELAXED);
+	if (count > 4) {
+		__builtin_prefetch(slot[(head + 4) & mask]);
+		__builtin_prefetch(slot[(head + 2) & mask]->run.context.sp);
+	}
+	return slot[head & mask];
+}
+
+/* The next to run in the ordinary order: started, else unstarted. */
+static inline struct cc__fiber *cc__runq_pop(struct cc__runq *q)
+{
+	struct cc__fiber *f;
+
+	cc__runq_enter(q);
+	if ((f = cc__ring_oldest_ahead(&q->ring[CC__READY])) == NULL)
+		f = cc__ring_newest(&q->ring[CC__FRESH]);
+	cc__runq_leave(q);
+	return f;
+}
+
+/* f goes to the end and the next started one comes out, all in one: f is still
+ * running, so the caller stays inside, and leaves on another stack.  NULL:
+ * there is no other, and the caller is not inside. */
+static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fiber *f)
+{
+	struct cc__ring *r = &q->ring[CC__READY];
+	struct cc__fiber *next;
+
+	cc__runq_enter(q);
+	if ((next = cc__ring_oldest_ahead(r)) != NULL)
+		cc__ring_append(r, f);	/* into the room that next has left */
+	else
+		cc__runq_leave(q);
+	return next;
+}
+
+/* That unstarted one, if it is among the newest.  True: f is the caller's. */
+bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f);
+
+/* The oldest of a kind. */
+static inline struct cc__fiber *cc__runq_pop_kind(struct cc__runq *q, enum cc__kind kind)
+{
+	struct cc__fiber *f;
+
+	cc__runq_enter(q);
+	f = cc__ring_oldest(&q->ring[kind]);
+	cc__runq_leave(q);
+	return f;
+}
+
+#endif

@@ -1,0 +1,457 @@
+/* search.c - a worker with nothing at hand: it looks everywhere for a moment,
+ * then sleeps; and the frame of its life.
+ *
+ *      at hand       its own queue, inboxes, a share of the global one (worker.c)
+ *      timers        anybody's, whose time has come
+ *      descriptors   unless somebody sleeps in the poller
+ *      queues        others', from a random one on: half of what has waited
+ *      inboxes       others', whole, when nothing else is left or their owner
+ *                    stands still
+ *
+ * What its owner is about to run is left to it: a fiber that is taken over costs
+ * more than it waits.  Owners write no time stamps.  The searcher remembers
+ * where a queue ended, and later sees whether that entry is still there. */
+#include <errno.h>
+
+#include "base/trace.h"
+#include "sched/worker.h"
+#include "wait/thread.h"
+
+/* How long is looked for work before sleep. */
+#define SPIN (30 * CC_USEC)
+/* What has waited so long may be taken. */
+#define AGE_STARTED (5 * CC_USEC)
+#define AGE_UNSTARTED (1 * CC_USEC)
+/* A worker that has picked nothing for so long does not come by its inbox. */
+#define AGE_INBOX (100 * CC_USEC)
+/* Turns in which the owner may hand out by itself. */
+enum { PATIENCE = 200 };
+/* On watch: the first sleep, doubled each time up to config.idle_wait; and how
+ * many in a row that saw nothing before it sleeps without a watch. */
+#define WATCH_FIRST (100 * CC_USEC)
+enum { WATCHES = 20 };
+
+/* Each worker there is. */
+static unsigned workers_of(const struct cc__sched *s)
+{
+	return cc__load(&s->workers, CC__ACQUIRE);	/* Acquire: the worker, from make_worker */
+}
+
+static uint64_t next_random(struct cc__worker *w)
+{
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 7;
+	w->random ^= w->random << 17;
+	return w->random;
+}
+
+/* ---- others' work ---- */
+
+/* What may be taken from v: it has waited, or nobody runs it (eager). */
+static bool has_waited(struct cc__worker *w, const struct cc__worker *v, cc_time now, bool eager)
+{
+	const struct cc__ring *ready = &v->queue.ring[CC__READY], *fresh = &v->queue.ring[CC__FRESH];
+	struct cc__sample *seen = &w->seen[v->id - 1];
+	/* Relaxed, all: hints. */
+	const uint32_t head = cc__load(&ready->head, CC__RELAXED);
+	const uint32_t fresh_head = cc__load(&fresh->head, CC__RELAXED);
+
+	if (cc__runq_length(&v->queue) - (w->only_woken ? cc__ring_length(fresh) : 0) == 0)
+		return false;
+	if (eager || cc__ring_length(&v->queue.ring[CC__URGENT]) > 0)
+		return true;
+	if (seen->fresh && seen->fresh_head == fresh_head && cc__ring_length(fresh) > 0 &&
+	    now - seen->at >= AGE_UNSTARTED)
+		return true;
+	if (now - seen->at < AGE_STARTED)
+		return false;
+	if ((int32_t)(seen->ready_tail - head) > 0 && cc__ring_length(ready) > 0)
+		return true;
+	seen->at = now;
+	seen->ready_tail = cc__load(&ready->tail, CC__RELAXED);
+	seen->fresh_head = fresh_head;
+	seen->fresh = cc__ring_length(fresh) > 0;
+	return false;
+}
+
+static bool steal_from(struct cc__worker *w, struct cc__worker *v)
+{
+	struct cc__loot *loot = &w->loot;
+
+	cc__count(&w->counters.steal_tries);
+	if (!cc__runq_steal(&v->queue, w->only_woken ? CC__TAKE_STARTED : CC__TAKE_ANY, PATIENCE,
+	                    loot))
+		return false;
+	cc__count(&w->counters.steal_hits);
+	cc__count_by(&w->counters.stolen, loot->count);
+	w->seen[v->id - 1].at = cc__now();	/* begin anew */
+	cc__worker_move_in_many(w, loot->fiber, loot->count);
+	return true;
+}
+
+/* v runs one fiber for long, or sleeps. */
+static bool stands_still(struct cc__worker *w, const struct cc__worker *v, cc_time now)
+{
+	struct cc__sample *seen = &w->seen[v->id - 1];
+	const uint64_t picks = cc__load(&v->picks, CC__RELAXED);	/* Relaxed: a hint */
+
+	if (seen->picks == picks)
+		return now - seen->picked_at >= AGE_INBOX;
+	seen->picks = picks;
+	seen->picked_at = now;
+	return false;
+}
+
+/* Somebody else's inbox: it does not come by. */
+static bool take_inbox(struct cc__worker *w, struct cc__worker *v)
+{
+	struct cc__fiber *f = cc__inbox_take(&v->inbox);
+
+	cc__worker_move_in_inbox(w, f);
+	return f != NULL;
+}
+
+static bool steal(struct cc__worker *w, cc_time now, bool eager)
+{
+	struct cc__sched *s = w->sched;
+	const unsigned n = workers_of(s), first = (unsigned)(next_random(w) % n);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct cc__worker *v = s->worker[(first + i) % n];
+
+		if (v != w && has_waited(w, v, now, eager) && steal_from(w, v))
+			return true;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		struct cc__worker *v = s->worker[(first + i) % n];
+
+		if ((stands_still(w, v, now) || eager) && take_inbox(w, v))
+			return true;
+	}
+	return false;
+}
+
+static bool run_all_timers(struct cc__worker *w, cc_time now)
+{
+	struct cc__sched *s = w->sched;
+	bool any = false;
+
+	for (unsigned i = 0; i < workers_of(s); i++)
+		if (cc__timers_earliest(&s->worker[i]->timers) <= now)
+			any |= cc__worker_run_timers(w, &s->worker[i]->timers, now);
+	return any;
+}
+
+/* One look everywhere.  True: there is something in w's queue. */
+static bool probe(struct cc__worker *w, cc_time now, bool eager)
+{
+	cc__worker_take_in(w);
+	run_all_timers(w, now);
+	if (cc__poll_waiting(&w->sched->poll) != 0)
+		cc__poll_run(&w->sched->poll, CC_NOW);
+	return cc__runq_length(&w->queue) > 0 || steal(w, now, eager);
+}
+
+/* ---- what idle.c asks ---- */
+
+/* But for the one that the worker itself is about to run. */
+static bool left(void *arg)
+{
+	const struct cc__worker *w = arg, *v;
+	const struct cc__sched *s = w->sched;
+
+	for (unsigned i = 0; i < workers_of(s); i++) {
+		v = s->worker[i];
+		if (cc__runq_length(&v->queue) > (v == w) || cc__inbox_any(&v->inbox))
+			return true;
+	}
+	return cc__global_length(&s->global) > 0 || cc__inbox_any(&s->woken);
+}
+
+/* The number under which the runtime was asked to stop (enum cc__stopping), if
+ * every task has ended; else 0. */
+static uint32_t over(const struct cc__sched *s)
+{
+	/* Seq_cst: pairs with the store in cc__sched_stop, which then wakes. */
+	const uint32_t asked = cc__load(&s->stopping, CC__SEQ_CST);
+
+	return asked != CC__RUNNING && cc__sched_at_rest(s) ? asked : 0;
+}
+
+/* Beside a watch the generations do not count, and what others push to us they
+ * leave to us. */
+static bool stay(void *arg)
+{
+	const struct cc__worker *w = arg;
+
+	return cc__inbox_any(&w->own) || cc__inbox_any(&w->inbox) || over(w->sched) != 0;
+}
+
+static cc_time earliest_timer(void *arg)
+{
+	struct cc__sched *s = ((struct cc__worker *)arg)->sched;
+	cc_time first = cc__starved_deadline(&s->starved);
+
+	for (unsigned i = 0; i < workers_of(s); i++) {
+		const cc_time t = cc__timers_earliest(&s->worker[i]->timers);
+
+		if (t < first)
+			first = t;
+	}
+	return first;
+}
+
+/* ---- descriptors ---- */
+
+static struct cc__poll *poll_of(void *worker)
+{
+	return &((struct cc__worker *)worker)->sched->poll;
+}
+
+static bool unattended(void *arg)
+{
+	return cc__poll_unattended(poll_of(arg));
+}
+
+static struct cc__bell *claim_poll(void *arg)
+{
+	struct cc__poll *p = poll_of(arg);
+
+	return cc__poll_unattended(p) && cc__poll_claim(p) ? p->bell : NULL;
+}
+
+static void release_poll(void *arg)
+{
+	cc__poll_release(poll_of(arg));
+}
+
+/* Whom it concerns is told when we are awake (doze): a worker that pushes while it
+ * is announced as asleep would wake somebody for it, or itself. */
+static bool sleep_in_poll(void *arg, cc_time deadline)
+{
+	struct cc__worker *w = arg;
+
+	cc__poll_sleep(&w->sched->poll, deadline, &w->found);
+	return w->found.count > 0;
+}
+
+static const struct cc__idle_poller poller = {unattended, claim_poll, release_poll, sleep_in_poll};
+
+/* With nothing else in the queue its worker soon looks, or serve() finds more. */
+void cc__worker_unattended(struct cc__poll *p)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	(void)p;
+	if (cc__runq_length(&w->queue) > 0)
+		cc__idle_poll(w->sched->idle);
+}
+
+static const struct cc__idle_ops ops = {
+    .left = left, .stay = stay, .deadline = earliest_timer, .poller = &poller};
+
+/* ---- search and sleep ---- */
+
+/* True: w's queue has something. */
+static bool spin(struct cc__worker *w)
+{
+	cc_time now = cc__now();
+	const cc_time end = now + SPIN;
+
+	while (!probe(w, now, false)) {
+		if (now >= end)
+			return false;
+		for (unsigned n = 0; n < 8; n++)
+			cc__relax();
+		now = cc__now();
+	}
+	cc__count(&w->counters.spin_hits);
+	return true;
+}
+
+/* Somebody else runs. */
+static bool others_run(const struct cc__worker *w)
+{
+	/* Relaxed, both: it decides how we sleep, not whether. */
+	return cc__load(&w->sched->idle->sleepers, CC__RELAXED) + 1 <
+	       cc__load(&w->sched->live, CC__RELAXED);
+}
+
+/* How long to sleep on watch; CC_FOREVER: no watch. */
+static cc_time watch_of(const struct cc__worker *w)
+{
+	const cc_time most = w->sched->config.idle_wait;
+	cc_time watch = WATCH_FIRST;
+
+	if (most == CC_FOREVER || w->fruitless >= WATCHES || !others_run(w))
+		return CC_FOREVER;
+	for (unsigned n = w->fruitless; n > 0 && watch < most; n--)
+		watch *= 2;
+	return watch < most ? watch : most;
+}
+
+static void count_sleep(struct cc__counters *c, enum cc__awake how)
+{
+	cc__count(how == CC__WOKEN ? &c->woken : how == CC__TIMED_OUT ? &c->timed_out : &c->stale);
+}
+
+static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watch)
+{
+	const cc_time age_at = cc__worker_age_stacks(w);
+	const cc_time until = age_at < w->retire_at ? age_at : w->retire_at;
+	enum cc__awake how;
+
+	cc__runq_trim(&w->queue);
+	cc__store(&w->life, CC__LIFE_SLEEP, CC__RELAXED);	/* Relaxed: for people */
+	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
+	CC_POINT("worker.before_sleep", w);
+	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
+	                     until == CC_FOREVER ? CC_FOREVER : until - cc__now());
+	cc__sysmon_poke(&w->sched->sysmon);
+	CC__EVENT(CC__EV_AWAKE, w, w->id, how);
+	count_sleep(&w->counters, how);
+	cc__poll_wake(&w->sched->poll, &w->found);
+	w->found.count = 0;
+	cc__store(&w->life, CC__LIFE_SEARCH, CC__RELAXED);	/* Relaxed: for people */
+	w->fruitless = how == CC__TIMED_OUT && watch != CC_FOREVER ? w->fruitless + 1 : 0;
+	return how;
+}
+
+static void give_away_all(struct cc__worker *w, struct cc__fiber *oldest)
+{
+	while (oldest != NULL) {
+		struct cc__fiber *f = oldest;
+
+		oldest = f->next;
+		cc__worker_give_away(w, f);
+	}
+}
+
+/* One of us makes the end known; false: whoever wanted it has lost its patience. */
+static bool agree_to_end(struct cc__sched *s)
+{
+	uint32_t asked = over(s);
+
+	/* Relaxed: one word, two sides; the other is in cc__sched_stop. */
+	if (asked <= CC__ENDING ||
+	    !cc__cas(&s->stopping, &asked, CC__ENDING, CC__RELAXED, CC__RELAXED))
+		return false;
+	cc__idle_wake_all(s->idle);
+	return true;
+}
+
+static bool ended(struct cc__sched *s)
+{
+	/* Acquire: at rest, as the one saw who agreed. */
+	return cc__load(&s->stopping, CC__ACQUIRE) == CC__ENDING || agree_to_end(s);
+}
+
+static void woken_in_vain(struct cc__worker *w)
+{
+	cc__count(&w->counters.vain);
+	cc__idle_wake_was(w->sched->idle, false);
+}
+
+/* A temporary worker was idle for long enough: what others have for it goes to
+ * all, and it is not searching any more (I3).  It may have been the keeper: so
+ * somebody looks at the timers, whether there is work or not. */
+static void retire(struct cc__worker *w)
+{
+	struct cc__idle *idle = w->sched->idle;
+	struct cc__fiber *f;
+
+	cc__store(&w->life, CC__LIFE_DRAINING, CC__RELAXED);	/* Relaxed: for people */
+	CC_POINT("worker.retires", w);
+	give_away_all(w, cc__inbox_close(&w->own));
+	give_away_all(w, cc__inbox_close(&w->inbox));
+	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++)
+		while ((f = cc__runq_pop_kind(&w->queue, kind)) != NULL)
+			cc__worker_give_away(w, f);
+	cc__idle_give_up(idle);
+	cc__idle_wake_one(idle);
+}
+
+bool cc__worker_search(struct cc__worker *w)
+{
+	struct cc__idle *idle = w->sched->idle;
+	enum cc__awake how = CC__NOT_SLEPT;
+	bool stale = false;
+
+	cc__count(&w->counters.searches);
+	cc__store(&w->life, CC__LIFE_SEARCH, CC__RELAXED);	/* Relaxed: for people */
+	w->retire_at = cc__worker_temporary(w) ? cc__from_now(w->sched->config.worker_idle)
+	                                       : CC_FOREVER;
+	cc__idle_search(idle);
+	while (!spin(w)) {
+		const cc_time watch = watch_of(w);
+		/* Before the last full probe (I2). */
+		const uint64_t snapshot = cc__idle_generations(idle);
+
+		if (ended(w->sched)) {
+			cc__idle_give_up(idle);
+			return false;
+		}
+		if (probe(w, cc__now(), watch == CC_FOREVER)) {
+			cc__count(&w->counters.no_wait);
+			break;
+		}
+		if (w->retire_at != CC_FOREVER && cc__now() >= w->retire_at) {
+			retire(w);
+			return false;
+		}
+		if (how == CC__WOKEN)
+			woken_in_vain(w);
+		how = doze(w, snapshot, watch);
+		stale = how == CC__NOT_SLEPT;
+	}
+	if (how == CC__WOKEN)
+		cc__idle_wake_was(idle, true);
+	if (stale)
+		cc__count(&w->counters.post_announce_hits);
+	w->fruitless = 0;
+	cc__idle_found(idle, &ops, w);
+	cc__store(&w->life, CC__LIFE_ACTIVE, CC__RELAXED);	/* Relaxed: for people */
+	return true;
+}
+
+static void end_life(struct cc__worker *w)
+{
+	struct cc__sched *s = w->sched;
+	/* Relaxed: our own. */
+	const bool retired = cc__load(&w->life, CC__RELAXED) == CC__LIFE_DRAINING;
+
+	cc__store(&w->life, CC__LIFE_DEAD, CC__RELAXED);	/* Relaxed: joined before more */
+	if (retired) {
+		/* Seq_cst: before the look in cc__sysmon_poke, as a worker that wakes. */
+		cc__sub(&s->live, 1, CC__SEQ_CST);
+		cc__sysmon_poke(&s->sysmon);
+		return;
+	}
+	/* Release: the worker's life, to the acquire in cc__sched_stop. */
+	cc__store(&s->stopped, 1, CC__RELEASE);
+	cc__futex_wake(&s->stopped, INT32_MAX);
+}
+
+void cc__worker_main(void *arg)
+{
+	struct cc__worker *w = arg;
+	struct cc__sched *s = w->sched;
+
+	if (cc__worker_temporary(w)) {	/* the last one here has closed them */
+		cc__inbox_open(&w->own);
+		cc__inbox_open(&w->inbox);
+	}
+	w->thread->worker = w;
+	cc__tls_set(w->thread, NULL);
+	cc__context_adopt(&w->context);
+	do
+		cc__worker_run(w);
+	while (cc__worker_search(w));
+	cc__frame_cache_flush(&w->frames);
+	cc__stack_put_list(&s->stacks, &w->stacks);
+	if (w->reserve != NULL)
+		cc__stack_put(&s->stacks, w->reserve);
+	w->reserve = NULL;
+	cc__tls_set(NULL, NULL);
+	end_life(w);
+}

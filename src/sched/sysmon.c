@@ -1,0 +1,361 @@
+/* sysmon.c - the monitor of sysmon.h: look at each worker, judge, tick or sleep. */
+#include "sched/sysmon.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "sched/worker.h"
+#include "wait/thread.h"
+
+/* While work waits behind busy workers it looks more often. */
+#define QUICK (2 * CC_MSEC)
+/* Ticks with everybody asleep before it sleeps too. */
+enum { IDLE_TICKS = 20 };
+
+/* What one look around saw. */
+struct look {
+	cc_time now;
+	unsigned stuck;		/* workers */
+	bool same;		/* some worker has not been seen to move since the last look */
+	bool woken, fresh;	/* what waits: started fibers, unstarted tasks */
+	bool spare;		/* a worker sleeps or searches that takes any of them */
+	bool reserve;		/* the reserve does: it takes started ones */
+	cc_time timer;		/* the next that only we may serve */
+};
+
+static void count(cc__a64 *counter)
+{
+	/* Relaxed, both: ours alone; others read a number. */
+	cc__store(counter, cc__load(counter, CC__RELAXED) + 1, CC__RELAXED);
+}
+
+/* ---- what it says ---- */
+
+__attribute__((format(printf, 2, 3))) static void say(const struct cc__sched *s,
+                                                      const char *format, ...)
+{
+	char line[200];
+	int n = snprintf(line, sizeof line, "libccc: ");
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + n, sizeof line - (size_t)n, format, args);
+	va_end(args);
+	cc__sched_log(s, line);
+}
+
+static bool debug(const struct cc__sched *s)
+{
+	return s->config.debug & CC_DEBUG_FLAG_SYSMON;
+}
+
+/* Why it adds none: once, until the reason changes. */
+static void hold_back(struct cc__sched *s, enum cc__pressure_block block, const char *why)
+{
+	cc__pressure_sample(s, block);
+	if (!debug(s) || s->sysmon.said == why)
+		return;
+	s->sysmon.said = why;
+	say(s, "sysmon: no worker added: %s", why);
+}
+
+/* ---- one worker ---- */
+
+struct culprit {
+	uint64_t id;		/* 0: it is gone */
+	struct cc__name name;
+};
+
+/* The fiber that runs on w, marked as stuck.  Its lock keeps it from ending, so
+ * its stack is there. */
+static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
+{
+	/* Relaxed: a guess; what it points at is a parker for ever. */
+	struct cc__parker *p = cc__load(&w->thread->running, CC__RELAXED);
+	struct cc__fiber *f = cc__fiber_of(p);
+	struct culprit c = {0};
+	struct cc__stack *stack;
+
+	if (p == &w->thread->parker)
+		return c;
+	cc__lock(&f->done.lock, CC__RANK_WAITQ);
+	c.id = cc__frame_hold(f);
+	/* Acquire: the descriptor, from bind. */
+	stack = c.id != 0 ? cc__load(&f->stack, CC__ACQUIRE) : NULL;
+	if (stack != NULL && cc__fiber_home(f) == s) {
+		cc__store(&stack->stuck, 1, CC__RELAXED);	/* Relaxed: a hint */
+		cc__fiber_name_of(f, &c.name);
+	} else {
+		c.id = 0;
+	}
+	cc__unlock(&f->done.lock);
+	return c;
+}
+
+static bool runs_a_fiber(const struct cc__worker *w)
+{
+	/* Relaxed, both: if they were wrong, its heart will have beaten. */
+	return cc__load(&w->life, CC__RELAXED) == CC__LIFE_ACTIVE &&
+	       cc__load(&w->thread->running, CC__RELAXED) != &w->thread->parker;
+}
+
+/* Takes w's pulse.  True: it is stuck (M2). */
+static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
+{
+	struct cc__pulse *p = &w->pulse;
+	/* Relaxed, both: a heartbeat. */
+	const uint64_t beats =
+	    cc__load(&w->picks, CC__RELAXED) + cc__load(&w->serves, CC__RELAXED);
+
+	if (beats != p->beats || !runs_a_fiber(w)) {
+		*p = (struct cc__pulse){.beats = beats, .since = l->now};
+		return false;
+	}
+	l->same = true;
+	if (l->now - p->since < s->config.scale_interval)
+		return false;
+	if (!p->stuck) {
+		struct culprit c = mark(s, w);
+
+		if (c.id != 0 && debug(s))
+			say(s, "sysmon: worker %u is stuck in fiber %llu %s", w->id,
+			    (unsigned long long)c.id, c.name.text);
+		p->stuck = true;
+	}
+	/* Relaxed: a hint.  Each time: the worker may have cleared it for the fiber
+	 * before, and a stray one does no harm. */
+	cc__store(&w->stuck, 1, CC__RELAXED);
+	return true;
+}
+
+/* A fiber that keeps its worker for too long is named, once. */
+static void report_stall(struct cc__sched *s, struct cc__worker *w, cc_time now)
+{
+	struct cc__pulse *p = &w->pulse;
+	const cc_time ms = (now - p->since) / CC_MSEC;
+	struct culprit c;
+
+	if (p->told || now - p->since < s->config.stall)
+		return;
+	p->told = true;
+	if ((c = mark(s, w)).id == 0)
+		return;
+	say(s, "stall: fiber %llu%s%s has run on worker %u for %lld.%lld s and not let go of it",
+	    (unsigned long long)c.id, c.name.text[0] != '\0' ? " " : "", c.name.text, w->id,
+	    (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+}
+
+static void give(struct cc__sched *s, struct cc__fiber *f)
+{
+	count(&s->sysmon.moved);
+	cc__sched_give(s, f);
+}
+
+/* What others have for a worker that does not come by, to all.  Not what stays
+ * with it. */
+static void empty_inbox(struct cc__sched *s, struct cc__worker *w)
+{
+	struct cc__fiber *f = cc__inbox_take(&w->inbox);
+
+	while (f != NULL) {
+		struct cc__fiber *next = f->next;
+
+		give(s, f);
+		f = next;
+	}
+}
+
+/* The same for its queue, where nobody is idle who would take from it: a busy
+ * worker comes by the global queue, but not by another one's. */
+static void empty_queue(struct cc__sched *s, struct cc__worker *w)
+{
+	struct cc__loot loot;
+
+	while (cc__runq_length(&w->queue) > 0 &&
+	       cc__runq_steal(&w->queue, CC__TAKE_ANY, 0, &loot))
+		for (uint32_t i = 0; i < loot.count; i++)
+			give(s, loot.fiber[i]);
+}
+
+/* The timers of a worker that does not come by, or is not there any more. */
+static void run_timers(struct cc__worker *w, struct look *l)
+{
+	const cc_time next = cc__timers_earliest(&w->timers);
+
+	if (next <= l->now)
+		cc__timers_run(&w->timers, l->now);
+	else if (next < l->timer)
+		l->timer = next;
+}
+
+static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
+{
+	const enum cc__life life = cc__load(&w->life, CC__RELAXED);	/* Relaxed: a hint */
+
+	if (is_stuck(s, w, l)) {
+		const struct cc__ring *ring = w->queue.ring;
+
+		l->stuck++;
+		report_stall(s, w, l->now);
+		empty_inbox(s, w);
+		run_timers(w, l);
+		l->woken |= cc__ring_length(&ring[CC__URGENT]) + cc__ring_length(&ring[CC__READY]) > 0;
+		l->fresh |= cc__ring_length(&ring[CC__FRESH]) > 0;
+	} else if (life == CC__LIFE_DEAD) {
+		run_timers(w, l);
+	} else if (life == CC__LIFE_SLEEP || life == CC__LIFE_SEARCH) {
+		*(w->only_woken ? &l->reserve : &l->spare) = true;
+	}
+}
+
+/* ---- all of them ---- */
+
+/* The gate is open: one more, if an interval has passed since the last (M3). */
+static void grow(struct cc__sched *s, const struct look *l)
+{
+	struct cc__sysmon *m = &s->sysmon;
+	unsigned number;
+
+	cc__pressure_sample(s, CC__BLOCK_NONE);
+	/* Relaxed: one that came too late would find out and end. */
+	if (l->now - m->grown_at < s->config.scale_interval ||
+	    cc__load(&s->stopping, CC__RELAXED) == CC__ENDING)
+		return;
+	if ((number = cc__sched_grow(s, l->woken)) == 0)
+		return;
+	m->grown_at = l->now;
+	m->said = NULL;
+	cc__pressure_promoted(s);
+	if (debug(s))
+		say(s, "sysmon: worker %u added: %u stuck, %s waits", number, l->stuck,
+		    l->woken ? "a fiber" : "a task");
+}
+
+/* Whether work that nobody serves needs another worker, or an idle one.  What was
+ * pushed has called for one by itself; it may have been left to a watch. */
+static void judge(struct cc__sched *s, const struct look *l)
+{
+	if (l->woken && l->reserve)
+		cc__idle_wake(s->idle, s->config.workers_max - 1);
+	if (!l->woken && !l->fresh)
+		hold_back(s, CC__BLOCK_NO_WORK, "no work waits");
+	else if (l->stuck == 0)
+		hold_back(s, CC__BLOCK_NOT_STUCK, "no worker is stuck");
+	else if (cc__sched_pressure(s) <= 0)
+		hold_back(s, CC__BLOCK_NONPOSITIVE, "pressure is not positive");
+	else if (l->spare || (l->reserve && !l->fresh)) {
+		hold_back(s, CC__BLOCK_IDLE_CAPACITY, "a worker is idle");
+		cc__idle_wake_one(s->idle);
+	} else
+		grow(s, l);
+}
+
+static cc_time earlier(cc_time a, cc_time b)
+{
+	return a < b ? a : b;
+}
+
+/* Looks around once.  Returns when to look again. */
+static cc_time tick(struct cc__sched *s)
+{
+	const cc_time interval = s->config.scale_interval;
+	struct look l = {.now = cc__now(), .timer = CC_FOREVER};
+	cc_time next = interval;
+
+	count(&s->sysmon.ticks);
+	cc__sched_reap(s);
+	/* Relaxed, twice: nobody else makes workers. */
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
+		look_at(s, s->worker[i], &l);
+	for (unsigned i = 0; !l.spare && i < cc__load(&s->workers, CC__RELAXED); i++)
+		if (s->worker[i]->pulse.stuck)
+			empty_queue(s, s->worker[i]);
+	l.woken |= cc__inbox_any(&s->woken);
+	l.fresh |= cc__global_length(&s->global) > 0;
+	judge(s, &l);
+	if (l.same && !l.spare && (l.woken || l.fresh))
+		next = earlier(interval, QUICK);
+	if (l.timer != CC_FOREVER && l.timer - l.now < next)
+		next = l.timer - l.now > QUICK ? l.timer - l.now : earlier(next, QUICK);
+	return next > CC_FOREVER - l.now ? CC_FOREVER : l.now + next;
+}
+
+/* ---- ticks and sleep ---- */
+
+static bool all_asleep(const struct cc__sched *s)
+{
+	/* Seq_cst, both: see the drawing in sysmon.h. */
+	return cc__load(&s->idle->sleepers, CC__SEQ_CST) >= cc__load(&s->live, CC__SEQ_CST) &&
+	       !cc__sched_has_retired(s);
+}
+
+/* Until a worker wakes (M6). */
+static void rest(struct cc__sched *s)
+{
+	struct cc__sysmon *m = &s->sysmon;
+	uint32_t word = CC__SYSMON_TICKS;
+
+	/* Seq_cst, all: as in the drawing. */
+	if (!cc__cas(&m->word, &word, CC__SYSMON_ASLEEP, CC__SEQ_CST, CC__SEQ_CST))
+		return;
+	if (all_asleep(s))
+		while (cc__load(&m->word, CC__SEQ_CST) == CC__SYSMON_ASLEEP)
+			cc__futex_wait(&m->word, CC__SYSMON_ASLEEP, CC_FOREVER);
+	word = CC__SYSMON_ASLEEP;
+	cc__cas(&m->word, &word, CC__SYSMON_TICKS, CC__SEQ_CST, CC__SEQ_CST);
+}
+
+void cc__sysmon_rouse(struct cc__sysmon *m)
+{
+	uint32_t word = CC__SYSMON_ASLEEP;
+
+	/* Seq_cst: as in cc__sysmon_poke. */
+	if (cc__cas(&m->word, &word, CC__SYSMON_TICKS, CC__SEQ_CST, CC__SEQ_CST))
+		cc__futex_wake(&m->word, 1);
+}
+
+static void sysmon_main(void *arg)
+{
+	struct cc__sched *s = arg;
+	struct cc__sysmon *m = &s->sysmon;
+	unsigned idle = 0;
+
+	/* Relaxed, all: an order to end, nothing else. */
+	while (cc__load(&m->word, CC__RELAXED) != CC__SYSMON_ENDS) {
+		const cc_time next = tick(s);
+
+		idle = all_asleep(s) ? idle + 1 : 0;
+		if (idle >= IDLE_TICKS) {
+			rest(s);
+			idle = 0;
+		} else {
+			cc__futex_wait(&m->word, CC__SYSMON_TICKS, next);
+		}
+	}
+}
+
+int cc__sysmon_start(struct cc__sched *s)
+{
+	struct cc__sysmon *m = &s->sysmon;
+	int err;
+
+	/* Relaxed: nobody pushes yet. */
+	if (!s->config.sysmon)
+		return 0;
+	m->grown_at = cc__now() - s->config.scale_interval;
+	err = cc__thread_start(&m->os, sysmon_main, s, "cc-sysmon");
+	m->there = err == 0;
+	return err;
+}
+
+void cc__sysmon_stop(struct cc__sched *s)
+{
+	struct cc__sysmon *m = &s->sysmon;
+
+	if (!m->there)
+		return;
+	/* Seq_cst: one order with its rest. */
+	cc__store(&m->word, CC__SYSMON_ENDS, CC__SEQ_CST);
+	cc__futex_wake(&m->word, 1);
+	cc__thread_join(m->os);
+}

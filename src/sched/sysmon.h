@@ -1,0 +1,62 @@
+/* sysmon.h - the monitor: one thread a runtime that looks every scale_interval
+ * whether a worker is stuck, and sees to it that others do its work.
+ *
+ * M1  It only helps: without it nothing is lost, some things are late.
+ * M2  Stuck is a worker that has run one fiber for scale_interval, without a look
+ *     at anything else.  Its timers are run and its inbox is emptied for it, its
+ *     queue too if nobody is idle, and until it comes by again wakes from outside
+ *     do not go there.
+ * M3  If work waits then, a sleeping worker is woken; if none sleeps, a temporary
+ *     one is added: at most one an interval, up to workers_max in all.
+ * M4  Number workers_max is the reserve.  It never starts a task, nor runs a fiber
+ *     that was found stuck: so whatever all the others are stuck in, those who
+ *     only wait and go on still run.
+ * M5  A temporary worker that finds nothing for worker_idle retires by itself: it
+ *     closes its inboxes, gives away what is in them, and ends (search.c).  Its
+ *     record stays, with its timers, which others run; and is used again.
+ * M6  It ticks while any worker is awake, and then for a while.  Then it sleeps:
+ *
+ *         monitor                          worker that stops sleeping
+ *         1 word = ASLEEP                  1 sleepers - 1 (idle.c)
+ *         2 all asleep? wait               2 word == ASLEEP? wake the monitor
+ *
+ *     Both sides seq_cst: one of them sees the other. */
+#ifndef CC__SCHED_SYSMON_H
+#define CC__SCHED_SYSMON_H
+
+#include "base/atomic.h"
+
+struct cc__sched;
+
+enum cc__sysmon_word { CC__SYSMON_TICKS, CC__SYSMON_ASLEEP, CC__SYSMON_ENDS };
+
+struct cc__sysmon {
+	cc__a32 word;			/* futex; enum cc__sysmon_word */
+	bool there;			/* constant; there is a thread */
+	struct cc__os_thread os;	/* constant */
+
+	/* The monitor's own. */
+	cc_time grown_at;		/* when it last added a worker */
+	const char *said;		/* the last reason that it logged */
+
+	/* Written by the monitor, relaxed; read by anyone.  Each tick is a sample of the
+	 * pressure, too (pressure.h). */
+	cc__a64 ticks;
+	cc__a64 moved;			/* fibers that it took out of inboxes */
+};
+
+/* 0 or an error number; with config.sysmon 0 there is none.  The workers run. */
+int cc__sysmon_start(struct cc__sched *s);
+void cc__sysmon_stop(struct cc__sched *s);
+
+void cc__sysmon_rouse(struct cc__sysmon *m);
+
+/* By a worker that has just stopped to sleep, or that has retired (M6). */
+static inline void cc__sysmon_poke(struct cc__sysmon *m)
+{
+	/* Seq_cst: after the count of sleepers, or of the live; see the drawing. */
+	if (__builtin_expect(cc__load(&m->word, CC__SEQ_CST) == CC__SYSMON_ASLEEP, 0))
+		cc__sysmon_rouse(m);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* fork.h - stands in for src/os/fork.h in the explorer, where nobody forks. */
+#ifndef CC__OS_FORK_H
+#define CC__OS_FORK_H
+
+#include "base/atomic.h"
+
+static inline bool cc__forked(void)
+{
+	return false;
+}
+
+static inline void cc__fork_watch(void)
+{
+}
+
+static inline void cc__fork_unwatch(void)
+{
+}
+
+static inline _Noreturn void cc__fork_exit(int status)
+{
+	(void)status;
+	for (;;)
+		continue;
+}
+
+#endif

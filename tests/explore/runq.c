@@ -1,0 +1,198 @@
+/* runq.c - a worker's run queue: its owner pushes and pops with plain stores while
+ * thieves ask, wait and seize.  Nothing is taken twice or lost (R1, R2), what must
+ * stay does (R3), and a ring that is given back is not read any more.
+ *
+ * A thief asks for a turn or seizes at once, which is a choice of the scenario.
+ *
+ * sources: sched/runq.c */
+#include "shim_runq.h"
+
+static struct cc__runq q;
+static struct cc__loot loot[MC_THREADS];	/* each thief's own */
+
+/* Pages of a ring that has grown: memory that can be freed. */
+void *cc__pages_map(size_t size)
+{
+	return mc_alloc(size);
+}
+
+void cc__pages_unmap(void *p, size_t size)
+{
+	(void)size;
+	mc_free(p);
+}
+
+static void empty(void)
+{
+	cc__runq_init(&q);
+}
+
+static void push(int i, enum cc__kind kind)
+{
+	MC_ASSERT(cc__runq_push(&q, fill(i), kind));
+}
+
+static void pop(void)
+{
+	struct cc__fiber *f = cc__runq_pop(&q);
+
+	if (f != NULL)
+		take(f);
+}
+
+static void steal(unsigned what)
+{
+	struct cc__loot *mine = &loot[mc_self()];
+
+	if (cc__runq_steal(&q, what, (unsigned)mc_pick(2), mine))
+		take_loot(mine);
+}
+
+static void thief(void)
+{
+	steal(CC__TAKE_ANY);
+}
+
+static void thief_twice(void)
+{
+	thief();
+	thief();
+}
+
+/* The rest is the owner's; then everything has been somewhere once. */
+static void drain(int n)
+{
+	struct cc__fiber *f;
+
+	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++)
+		while ((f = cc__runq_pop_kind(&q, kind)) != NULL)
+			take(f);
+	all_taken(n);
+	MC_ASSERT(cc__peek(&q.want) == CC__NOBODY && cc__peek(&q.busy) == 0);
+	cc__runq_fini(&q);
+}
+
+/* ---- push and pop against thieves ---- */
+
+static void push_then_pop(void)
+{
+	push(0, CC__READY);
+	push(1, CC__READY);
+	pop();
+	pop();
+}
+
+static void two_once(void)
+{
+	drain(2);
+}
+SCENARIO(runq_owner_and_thief, .init = empty, .body = {push_then_pop, thief}, .final = two_once)
+/* covers: RES-64/m */
+SCENARIO(runq_thief_comes_twice, .init = empty, .body = {push_then_pop, thief_twice},
+         .final = two_once, .bound = 2, .weak = 1)
+
+/* Unstarted ones: the owner takes the newest, thieves the oldest, and the last one
+ * is wanted by both. */
+static void with_one_fresh(void)
+{
+	empty();
+	push(0, CC__FRESH);
+}
+
+static void one_once(void)
+{
+	drain(1);
+}
+
+static void push_and_pop(void)
+{
+	push(1, CC__FRESH);
+	pop();
+}
+
+static void push_fresh_then_pop(void)
+{
+	push(1, CC__FRESH);
+	pop();
+	pop();
+}
+SCENARIO(runq_both_want_the_last, .init = with_one_fresh, .body = {pop, thief}, .final = one_once)
+SCENARIO(runq_fresh_from_both_ends, .init = with_one_fresh, .body = {push_fresh_then_pop, thief},
+         .final = two_once)
+
+SCENARIO(runq_owner_and_two_thieves, .init = with_one_fresh, .body = {push_and_pop, thief, thief},
+         .final = two_once, .weak = 1)
+
+/* ---- ask and give ---- */
+
+/* An owner that only comes by: it hands out half, or waits outside. */
+static void with_four(void)
+{
+	empty();
+	push(0, CC__URGENT);
+	push(1, CC__FRESH);
+	push(2, CC__READY);
+	push(3, CC__READY);
+}
+
+static void come_by(void)
+{
+	push(4, CC__READY);
+}
+
+static void thief_of_started(void)
+{
+	steal(CC__TAKE_STARTED);
+	for (uint32_t i = 0; i < loot[mc_self()].count; i++)
+		MC_ASSERT(loot[mc_self()].fiber[i] != &fiber[1]);
+}
+
+static void five_once(void)
+{
+	drain(5);
+}
+SCENARIO(runq_owner_gives, .init = with_four, .body = {come_by, thief}, .final = five_once)
+SCENARIO(runq_owner_gives_started_ones_only, .init = with_four, .body = {come_by, thief_of_started},
+         .final = five_once)
+SCENARIO(runq_gift_collected_before_the_next, .init = with_four, .body = {come_by, thief_twice},
+         .final = five_once, .bound = 2)
+
+/* ---- what must stay (R3) ---- */
+
+static void with_one_that_stays(void)
+{
+	empty();
+	fiber[0].home = CC_MIGRATE_STICKY;
+	push(0, CC__READY);
+	push(1, CC__READY);
+}
+
+static void thief_of_the_other(void)
+{
+	thief();
+	for (uint32_t i = 0; i < loot[mc_self()].count; i++)
+		MC_ASSERT(loot[mc_self()].fiber[i] != &fiber[0]);
+}
+SCENARIO(runq_what_stays_is_not_taken, .init = with_one_that_stays,
+         .body = {pop, thief_of_the_other}, .final = two_once)
+
+/* ---- memory of a ring that has grown ---- */
+
+/* The ring has grown for 257 and is empty but for one. */
+static void grown(void)
+{
+	struct cc__ring *r = &q.ring[CC__READY];
+
+	empty();
+	MC_ASSERT(cc__runq_grow(&q, CC__READY) && r->slot != q.first_slots[CC__READY]);
+	push(0, CC__READY);
+}
+
+static void pop_and_trim(void)
+{
+	pop();
+	cc__runq_trim(&q);
+	push(1, CC__READY);
+}
+SCENARIO(runq_trim_against_a_thief, .init = grown, .body = {pop_and_trim, thief}, .final = two_once,
+         .leaks = true)

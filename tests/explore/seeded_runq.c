@@ -1,0 +1,135 @@
+/* seeded_runq.c - the real run queue with one of its orders taken away: what the
+ * bias stands on.  Each must be found; runq.c exhausts the same without a hole.
+ *
+ * The queue itself is included, with a door that leaves out or weakens what .init
+ * names. */
+#include <string.h>
+
+#include "engine.h"
+
+/* In that function the operation on that expression is relaxed; .init's. */
+static struct {
+	const char *function, *text;
+	bool no_fence;	/* there is no heavy fence at all */
+} hole;
+
+static int order_at(const char *function, const char *text, int order)
+{
+	return hole.function != NULL && strcmp(function, hole.function) == 0 &&
+	               strcmp(text, hole.text) == 0
+	           ? CC__RELAXED
+	           : order;
+}
+
+#undef cc__load
+#define cc__load(a, order) \
+	__extension__({ \
+		MC_SITE(#a); \
+		(__typeof__((a)->raw))mc_load(&(a)->raw, sizeof(a)->raw, \
+		                              order_at(__func__, #a, order), &mc_site_); \
+	})
+#undef cc__store
+#define cc__store(a, value, order) \
+	__extension__({ \
+		MC_SITE(#a); \
+		__typeof__((a)->raw) mc_v_ = (value); \
+		mc_store(&(a)->raw, sizeof mc_v_, (uint64_t)mc_v_, order_at(__func__, #a, order), \
+		         &mc_site_); \
+	})
+#undef cc__fence_heavy
+#define cc__fence_heavy() \
+	__extension__({ \
+		MC_SITE("fence_heavy"); \
+		if (!hole.no_fence) \
+			mc_fence_heavy(&mc_site_); \
+	})
+#include "sched/runq.c"
+#include "shim_runq.h"
+
+static struct cc__runq q;
+static struct cc__loot loot[MC_THREADS];	/* each thief's own */
+
+void *cc__pages_map(size_t size)
+{
+	(void)size;
+	mc_fail("no ring grows");
+}
+
+void cc__pages_unmap(void *p, size_t size)
+{
+	(void)p, (void)size;
+	mc_fail("no ring has grown");
+}
+
+static void start(void)
+{
+	cc__runq_init(&q);
+	for (int i = 0; i < 2; i++)
+		MC_ASSERT(cc__runq_push(&q, fill(i), CC__READY));
+}
+
+static void without_fence(void)
+{
+	start();
+	hole.no_fence = true;
+}
+
+static void weak_at(const char *function, const char *text)
+{
+	start();
+	hole.function = function;
+	hole.text = text;
+}
+
+static void leave_relaxed(void)
+{
+	weak_at("cc__runq_leave", "&q->busy");
+}
+
+static void look_for_busy_relaxed(void)
+{
+	weak_at("seize", "&q->busy");
+}
+
+static void end_of_seizure_relaxed(void)
+{
+	weak_at("seize", "&q->want");
+}
+
+static void look_for_thief_relaxed(void)
+{
+	weak_at("cc__runq_enter", "&q->want");
+}
+
+static void gift_relaxed(void)
+{
+	weak_at("cc__runq_meet_thief", "&q->want");
+}
+
+static void pop_twice(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct cc__fiber *f = cc__runq_pop(&q);
+
+		if (f != NULL)
+			take(f);
+	}
+}
+
+static void thief(void)
+{
+	struct cc__loot *mine = &loot[mc_self()];
+
+	if (cc__runq_steal(&q, CC__TAKE_ANY, (unsigned)mc_pick(2), mine))
+		take_loot(mine);
+}
+
+#define HOLE(name, start) \
+	SCENARIO(name, .init = start, .body = {pop_twice, thief}, .expect = "race|assert|crash")
+
+HOLE(runq_seized_without_a_fence, without_fence)	/* covers: RES-64/m */
+HOLE(runq_left_relaxed, leave_relaxed)
+HOLE(runq_busy_seen_relaxed, look_for_busy_relaxed)
+HOLE(runq_seizure_ended_relaxed, end_of_seizure_relaxed)
+HOLE(runq_thief_seen_relaxed, look_for_thief_relaxed)
+HOLE(runq_given_relaxed, gift_relaxed)

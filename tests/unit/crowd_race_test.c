@@ -1,0 +1,231 @@
+/* crowd_race_test.c - many fibers on several workers that wake each other, from
+ * outside too, with all kinds of migration: nobody is left asleep.  Idle workers
+ * sleep until they are woken, so a wake that is lost is a test that hangs.
+ * ctest-label: race */
+#include "test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "waitables.h"
+#include "workers.h"
+
+enum { CROWD = 64, WORKERS = 4 };
+
+static unsigned rounds(void)
+{
+	return 80 / test_slowness();
+}
+
+struct seat {
+	struct sem sem;
+	struct seat *all;
+	uint64_t seed;
+	unsigned turns;		/* its owner's */
+};
+
+/* ---- rings of wakes: each waits for its own, then wakes another ---- */
+
+static int pass_on(void *arg)
+{
+	struct seat *s = arg;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		CHECK_EQ(sem_wait(&s->sem, CC_FOREVER), 0);
+		s->turns++;
+		sem_post(&s->all[(s - s->all + 17) % CROWD].sem);
+	}
+	return 0;
+}
+
+static void check_ring(cc_time idle_wait, unsigned tokens)
+{
+	CCRuntime *rt = workers_new(WORKERS, idle_wait);
+	struct seat seat[CROWD];
+	CCTask t[CROWD];
+
+	memset(seat, 0, sizeof seat);
+	for (unsigned i = 0; i < CROWD; i++) {
+		seat[i].all = seat;
+		t[i] = spawn_as(rt, (CCMigration)(i % 3), pass_on, &seat[i]);
+	}
+	for (unsigned i = 0; i < tokens; i++)
+		sem_post(&seat[i].sem);
+	for (unsigned i = 0; i < CROWD; i++)
+		join(t[i]);
+	for (unsigned i = 0; i < CROWD; i++)
+		CHECK_EQ(seat[i].turns, rounds());
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-07/s, WKG-16/b, WKG-18/s,
+						 * LIF-72/z, RES-34/s */
+{
+	check_ring(CC_FOREVER, 1);
+	check_ring(CC_FOREVER, 8);
+	check_ring(CC_FOREVER, CROWD);
+	check_ring(USUAL, 1);
+	check_ring(USUAL, CROWD);
+}
+
+/* ---- pairs across workers, with deadlines that pass now and then ---- */
+
+static int play(void *arg)
+{
+	struct seat *s = arg;
+	struct seat *other = &s->all[(s - s->all) ^ 1];
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		const bool hasty = test_random(&s->seed) % 8 == 0;
+
+		sem_post(&other->sem);
+		while (sem_wait(&s->sem, hasty ? cc_now() + CC_USEC : CC_FOREVER) == ETIMEDOUT)
+			continue;
+		s->turns++;
+	}
+	return 0;
+}
+
+TEST(pairs_with_deadlines_play_to_the_end)	/* covers: WKG-07/s, RES-17/s */
+{
+	static const cc_time waits[] = {CC_FOREVER, USUAL};
+
+	for (int k = 0; k < 2; k++) {
+		CCRuntime *rt = workers_new(WORKERS, waits[k]);
+		struct seat seat[CROWD];
+		uint64_t seed = test_seed();
+		CCTask t[CROWD];
+
+		memset(seat, 0, sizeof seat);
+		for (unsigned i = 0; i < CROWD; i++) {
+			seat[i].all = seat;
+			seat[i].seed = test_random(&seed);
+			t[i] = spawn_as(rt, (CCMigration)(seat[i].seed % 3), play, &seat[i]);
+		}
+		for (unsigned i = 0; i < CROWD; i++)
+			join(t[i]);
+		CHECK_EQ(cc_runtime_free(rt), 0);
+	}
+}
+
+/* ---- from outside: threads post, fibers wait and spawn ---- */
+
+struct office {
+	CCRuntime *rt;
+	struct sem sem;
+	cc__a32 served, spawned;
+};
+
+static int count_one(void *arg)
+{
+	cc__add((cc__a32 *)arg, 1, CC__RELAXED);
+	return 0;
+}
+
+static int serve(void *arg)
+{
+	struct office *o = arg;
+
+	for (unsigned i = 0; i < rounds(); i++) {
+		CHECK_EQ(sem_wait(&o->sem, CC_FOREVER), 0);
+		cc__add(&o->served, 1, CC__RELAXED);
+		if (i % 4 == 0)
+			CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, count_one, &o->spawned), 0);
+	}
+	return 0;
+}
+
+static void *post_from_outside(void *arg)
+{
+	struct office *o = arg;
+
+	for (unsigned i = 0; i < rounds() * CROWD / 4; i++) {
+		sem_post(&o->sem);
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+TEST(wakes_from_outside_are_not_lost)	/* covers: SCH-77/s, RES-35/s, RES-58/s */
+{
+	struct office o = {.rt = workers_new(WORKERS, CC_FOREVER)};
+	CCTask t[CROWD];
+	pthread_t thread[4];
+
+	for (unsigned i = 0; i < CROWD; i++)
+		t[i] = spawn_as(o.rt, (CCMigration)(i % 3), serve, &o);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&thread[i], NULL, post_from_outside, &o), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	for (unsigned i = 0; i < CROWD; i++)
+		join(t[i]);
+	TEST_UNTIL(cc__sched_at_rest(sched_of(o.rt)));
+	CHECK_EQ(cc__load(&o.served, CC__RELAXED), rounds() * CROWD);
+	CHECK_EQ(cc__load(&o.spawned, CC__RELAXED), (rounds() + 3) / 4 * CROWD);
+	CHECK_EQ(cc_runtime_free(o.rt), 0);
+}
+
+/* ---- bursts: all sleep, then all run ---- */
+
+static int spread(void *arg)
+{
+	struct office *o = arg;
+
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, count_one, &o->spawned), 0);
+	return 0;
+}
+
+TEST(bursts_find_workers_awake_or_wake_them)	/* covers: WKG-07/s, SCH-77/s */
+{
+	struct office o = {.rt = workers_new(WORKERS, CC_FOREVER)};
+
+	for (unsigned i = 1; i <= rounds() + 20; i++) {
+		CHECK_EQ(cc_task_spawn(o.rt, NULL, NULL, spread, &o), 0);
+		if (i % 4 == 0)
+			TEST_UNTIL(asleep(o.rt) == WORKERS);
+		else
+			TEST_UNTIL(cc__load(&o.spawned, CC__ACQUIRE) >= i * CROWD / 2);
+	}
+	TEST_UNTIL(cc__load(&o.spawned, CC__ACQUIRE) == (rounds() + 20) * CROWD);
+	CHECK_EQ(cc_runtime_free(o.rt), 0);
+}
+
+/* ---- the end of it: everybody is told, nobody takes what is not there ---- */
+
+static int take_until_closed(void *arg)
+{
+	struct office *o = arg;
+	int err;
+
+	do {
+		err = sem_wait(&o->sem, cc__load(&o->served, CC__RELAXED) % 8 == 0
+		                            ? cc_now() + CC_USEC
+		                            : CC_FOREVER);
+		cc__add(&o->served, err == 0, CC__RELAXED);
+	} while (err == 0 || err == ETIMEDOUT);
+	CHECK_EQ(sem_wait(&o->sem, CC_FOREVER), EPIPE);	/* closed is closed */
+	return err;
+}
+
+TEST(close_ends_every_wait)	/* covers: WKG-12/s */
+{
+	CCRuntime *rt = workers_new(WORKERS, CC_FOREVER);
+
+	for (unsigned round = 0; round < 20; round++) {
+		struct office o = {.rt = rt};
+		CCTask t[CROWD];
+
+		for (unsigned i = 0; i < CROWD; i++)
+			t[i] = spawn_as(rt, (CCMigration)(i % 3), take_until_closed, &o);
+		for (unsigned i = 0; i < 10 * round; i++)
+			sem_post(&o.sem);
+		sem_close(&o.sem);
+		for (unsigned i = 0; i < CROWD; i++)
+			CHECK_EQ(join(t[i]), EPIPE);
+		CHECK_EQ(cc__load(&o.served, CC__RELAXED), 10 * round);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}

@@ -1,0 +1,230 @@
+/* in_place_test.c - a joiner that runs the task it waits for on its own stack: both
+ * behave as if they were apart. */
+#include "test.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <string.h>
+
+#include "sched/worker.h"
+#include "tasks.h"
+
+static CCRuntime *one_worker(void)
+{
+	CCConfig c;
+	CCRuntime *rt;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = 1;
+	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
+	return rt;
+}
+
+/* Run main(arg) as a task of a runtime with one worker. */
+static int run_alone(cc_task_main *main, void *arg)
+{
+	CCRuntime *rt = one_worker();
+	const int result = join(spawn(rt, main, arg));
+
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	return result;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+	return a > b ? (size_t)(a - b) : (size_t)(b - a);
+}
+
+struct child {
+	uint64_t id;
+	char *at;		/* on its stack */
+	int rounding;
+};
+
+static int look_around(void *arg)
+{
+	struct child *c = arg;
+	char here;
+
+	c->at = &here;
+	c->id = cc_fiber_id();
+	c->rounding = fegetround();
+	fesetround(FE_DOWNWARD);
+	return 17;
+}
+
+static int join_one(void *arg)
+{
+	struct child c = {0};
+	const uint64_t id = cc_fiber_id();
+	CCTask t;
+	char here;
+
+	(void)arg;
+	fesetround(FE_UPWARD);
+	t = spawn(NULL, look_around, &c);
+	CHECK_EQ(join(t), 17);
+	CHECK_EQ(c.id, t.id);
+	CHECK_EQ(cc_fiber_id(), id);
+	CHECK_EQ(c.rounding, FE_TONEAREST);
+	CHECK_EQ(fegetround(), FE_UPWARD);
+	CHECK(distance(c.at, &here) < 16384);	/* or nothing was tested here */
+	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), EINVAL);
+	return 0;
+}
+
+TEST(task_in_place_has_an_id_and_control_words_of_its_own)
+{
+	CHECK_EQ(run_alone(join_one, NULL), 0);
+}
+
+static int sleep_and_yield(void *arg)
+{
+	const uint64_t id = cc_fiber_id();
+
+	for (int i = 0; i < 10; i++) {
+		cc_yield();
+		CHECK_EQ(cc_sleep_until(cc_now() + 100 * CC_USEC), 0);
+		CHECK_EQ(cc_fiber_id(), id);
+	}
+	return *(int *)arg;
+}
+
+static int join_sleepers(void *arg)
+{
+	int number[4] = {1, 2, 3, 4};
+	CCTask t[4];
+	const uint64_t id = cc_fiber_id();
+
+	(void)arg;
+	for (int i = 0; i < 4; i++)
+		t[i] = spawn(NULL, sleep_and_yield, &number[i]);
+	for (int i = 0; i < 4; i++)	/* the oldest first: from below the newer ones */
+		CHECK_EQ(join(t[i]), i + 1);
+	CHECK_EQ(cc_fiber_id(), id);
+	return 0;
+}
+
+TEST(task_in_place_may_wait)
+{
+	CHECK_EQ(run_alone(join_sleepers, NULL), 0);
+}
+
+TEST(task_in_place_may_move_to_another_worker_and_takes_its_joiner_along)
+{
+	CCTask t[8];
+
+	for (int i = 0; i < 8; i++)
+		t[i] = spawn(NULL, join_sleepers, NULL);
+	for (int i = 0; i < 8; i++)
+		CHECK_EQ(join(t[i]), 0);
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
+static int nest(void *arg)
+{
+	const int depth = *(int *)arg - 1;
+	int below = depth;
+	char room[200];
+
+	memset(room, depth & 127, sizeof room);
+	if (depth > 0 && join(spawn(NULL, nest, &below)) != depth)
+		return -1;
+	return room[depth % 200] == (depth & 127) ? depth + 1 : -1;
+}
+
+TEST(tasks_in_place_leave_half_of_a_stack)
+{
+	int depth = 20000 / (int)test_slowness();
+
+	CHECK_EQ(run_alone(nest, &depth), depth);
+}
+
+struct family {
+	struct cc__waitq q;
+	CCTask parent, other;
+	int result;
+};
+
+static int join_other(void *arg)
+{
+	struct family *f = arg;
+
+	return cc_task_join(f->other, CC_FOREVER, &f->result);
+}
+
+static int two_joiners(void *arg)
+{
+	struct family f = {.result = -1};
+	int number = 5, result;
+
+	(void)arg;
+	f.other = spawn(NULL, sleep_and_yield, &number);
+	f.parent = spawn(NULL, join_other, &f);
+	CHECK_EQ(cc_task_join(f.other, CC_FOREVER, &result), 0);	/* in place: the other waits */
+	CHECK_EQ(result, 5);
+	result = join(f.parent);
+	CHECK(result == 0 ? f.result == 5 : result == EINVAL);	/* it may have come too late */
+	return 0;
+}
+
+TEST(others_may_join_a_task_in_place)
+{
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(run_alone(two_joiners, NULL), 0);
+}
+
+static int detach_it(void *arg)
+{
+	struct family *f = arg;
+
+	return cc_task_detach(f->other);
+}
+
+static int detached_while_in_place(void *arg)
+{
+	struct family f = {.result = -1};
+	int number = 5, result;
+	CCTask t;
+
+	(void)arg;
+	f.other = spawn(NULL, sleep_and_yield, &number);
+	t = spawn(NULL, detach_it, &f);
+	result = cc_task_join(f.other, CC_FOREVER, &f.result);
+	CHECK(result == 0 ? f.result == 5 : result == EINVAL);
+	result = join(t);
+	CHECK(result == 0 || result == EINVAL);
+	return 0;
+}
+
+TEST(task_in_place_may_be_detached)
+{
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(run_alone(detached_while_in_place, NULL), 0);
+}
+
+static int join_as_pinned(void *arg)
+{
+	struct child c = {0};
+	CCTask pinned;
+	char here;
+
+	(void)arg;
+	CHECK_EQ(join(spawn(NULL, look_around, &c)), 17);
+	CHECK(distance(c.at, &here) > 16384);	/* this one stays: it is not moved along */
+	CHECK_EQ(cc_task_spawn(NULL, &pinned, &(CCTaskOptions){.migration = CC_MIGRATE_PINNED},
+	                       look_around, &c), 0);
+	CHECK_EQ(join(pinned), 17);
+	return 0;
+}
+
+TEST(who_stays_with_a_worker_gives_no_place)
+{
+	CCRuntime *rt = one_worker();
+	CCTask t;
+
+	CHECK_EQ(cc_task_spawn(rt, &t, &(CCTaskOptions){.migration = CC_MIGRATE_PINNED},
+	                       join_as_pinned, NULL), 0);
+	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}

@@ -1,0 +1,693 @@
+/* stats_test.c - cc_stats: every figure against what was done; the reports at the end
+ * of a runtime; the telemetry of the pressure; how long an idle worker sleeps. */
+#include "environment.h"
+#include "tasks.h"
+#include "test.h"
+
+#include <ccc/ccc.h>
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "sched/worker.h"
+
+static CCRuntime *start(const CCConfig *c)
+{
+	CCRuntime *rt = NULL;
+
+	CHECK_EQ(cc_runtime_new(&rt, c), 0);
+	return rt;
+}
+
+/* No worker wakes by itself. */
+static CCConfig quiet(unsigned workers)
+{
+	CCConfig c = config();
+
+	c.workers = workers;
+	c.workers_max = workers;
+	c.sysmon = 0;
+	c.stack_idle = CC_FOREVER;
+	return c;
+}
+
+static CCStats stats(CCRuntime *rt)
+{
+	CCStats s = {0};
+
+	CHECK_EQ(cc_stats(rt, &s), 0);
+	return s;
+}
+
+static struct cc__sched *sched_of(CCRuntime *rt)
+{
+	return (struct cc__sched *)(void *)rt;
+}
+
+static void until_asleep(CCRuntime *rt, unsigned n)
+{
+	TEST_UNTIL(cc__load(&sched_of(rt)->idle->sleepers, CC__ACQUIRE) == n);
+	TEST_UNTIL(stats(rt).workers_sleeping == n);
+}
+
+/* What holds at any time, and more at rest. */
+static void check_sums(const CCStats *s)
+{
+	CHECK_EQ(s->waits, s->woken + s->timed_out);
+	CHECK_EQ(s->sleeps, s->waits + s->stale);
+	CHECK_EQ(s->tasks_live, s->tasks_spawned - s->tasks_finished);
+	CHECK(s->tasks_outside <= s->tasks_spawned);
+	CHECK(s->steal_hits <= s->steal_tries);
+	CHECK(s->stolen >= s->steal_hits);
+	CHECK(s->post_announce_hits <= s->stale);
+	CHECK(s->wakes_vain <= s->woken);
+	CHECK(s->workers <= s->workers_most);
+	CHECK_EQ(s->workers_active + s->workers_searching + s->workers_sleeping, s->workers);
+	CHECK(s->stacks_in_use <= s->stacks);
+}
+
+/* ---- the call ---- */
+
+TEST(stats_without_a_place_are_refused)	/* covers: SCH-80/u */
+{
+	CHECK_EQ(cc_stats(NULL, NULL), EINVAL);
+}
+
+TEST(stats_without_a_runtime_are_the_current_ones)
+{
+	CCStats s;
+
+	clear_variables();
+	CHECK_EQ(cc_stats(NULL, &s), 0);
+	CHECK(s.workers_base >= 1);
+	CHECK_EQ(s.tasks_spawned, 0);
+	CHECK_EQ(join(spawn(NULL, nothing, NULL)), 0);
+	CHECK_EQ(cc_stats(NULL, &s), 0);
+	CHECK_EQ(s.tasks_spawned, 1);
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
+/* ---- figures ---- */
+
+TEST(stats_of_a_runtime_that_has_done_nothing)	/* covers: LIF-56/u */
+{
+	const CCConfig c = quiet(2);
+	CCRuntime *rt = start(&c);
+	CCStats s;
+
+	until_asleep(rt, 2);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK_EQ(s.workers_base, 2);
+	CHECK_EQ(s.workers_most, 2);
+	CHECK_EQ(s.workers, 2);
+	CHECK_EQ(s.workers_active, 0);
+	CHECK_EQ(s.tasks_spawned, 0);
+	CHECK_EQ(s.switches, 0);
+	CHECK_EQ(s.pressure, 0);
+	CHECK_EQ(s.stacks, 2);		/* one in reserve each */
+	CHECK_EQ(s.stacks_in_use, 0);
+	CHECK_EQ(s.pushes, 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+enum { MANY = 100 };
+
+static int spawn_many(void *arg)
+{
+	CCTask t[MANY];
+
+	(void)arg;
+	for (int i = 0; i < MANY; i++)
+		t[i] = spawn(NULL, nothing, NULL);
+	for (int i = 0; i < MANY; i++)
+		join(t[i]);
+	return 0;
+}
+
+TEST(stats_count_tasks_and_switches)
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = start(&c);
+	CCStats s;
+
+	CHECK_EQ(join(spawn(rt, spawn_many, NULL)), 0);
+	until_asleep(rt, 1);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK_EQ(s.tasks_spawned, MANY + 1);
+	CHECK_EQ(s.tasks_outside, 1);
+	CHECK_EQ(s.tasks_finished, MANY + 1);
+	CHECK_EQ(s.tasks_live, 0);
+	CHECK(s.switches >= MANY + 1);
+	CHECK(s.switches <= 2 * MANY + 1);
+	CHECK(s.pushes >= s.switches);
+	CHECK_EQ(s.pressure, 0);
+	CHECK_EQ(s.steal_tries, 0);
+	CHECK(s.frames >= MANY);
+	CHECK_EQ(s.stacks_in_use, 0);
+	CHECK_EQ(s.stacks_cached, s.stacks);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* The only worker is held: nothing that others give it is taken. */
+TEST(stats_show_what_is_queued)	/* covers: LIF-56/u */
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = start(&c);
+	struct gate g = {0};
+	CCTask t[MANY], held = spawn(rt, hold_worker_at, &g);
+	CCStats s;
+
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
+	CHECK_EQ(stats(rt).pressure, 0);
+	for (int i = 0; i < MANY; i++)
+		t[i] = spawn(rt, nothing, NULL);
+	s = stats(rt);
+	CHECK_EQ(s.pressure, MANY);
+	CHECK_EQ(s.global_length, MANY);
+	CHECK_EQ(s.tasks_live, MANY + 1);
+	CHECK_EQ(s.workers_active, 1);
+	CHECK_EQ(s.stacks_in_use, 1);
+	CHECK_EQ(s.global_overflows, 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	for (int i = 0; i < MANY; i++)
+		join(t[i]);
+	join(held);
+	until_asleep(rt, 1);
+	s = stats(rt);
+	CHECK_EQ(s.pressure, 0);
+	CHECK_EQ(s.global_length, 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(stats_count_what_the_global_ring_has_no_room_for)
+{
+	enum { EXTRA = 10 };
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = start(&c);
+	struct gate g = {0};
+	CCTask held = spawn(rt, hold_worker_at, &g);
+
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
+	for (int i = 0; i < CC_FIBER_QUEUE_INITIAL + EXTRA; i++)
+		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, nothing, NULL), 0);
+	CHECK_EQ(stats(rt).global_overflows, EXTRA);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(held);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* Fibers of one runtime that a thread outside wakes come back by the inbox. */
+TEST(stats_count_inbox_pushes)
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = start(&c), *other = start(&c);
+	struct gate g = {0};
+	CCTask awaited = spawn(other, wait_at, &g);
+	CCTask sleeper;
+	CCStats s;
+
+	sleeper = spawn(rt, spawn_many, NULL);
+	join(sleeper);
+	CHECK_EQ(stats(rt).inbox_pushes, 0);
+	CHECK_EQ(cc_task_spawn(rt, &sleeper, &(CCTaskOptions){.migration = CC_MIGRATE_PINNED},
+	                       nothing, NULL),
+	         0);
+	join(sleeper);
+	until_asleep(rt, 1);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK_EQ(s.inbox_pushes, 1);
+	CHECK_EQ(s.pressure, 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(awaited);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(cc_runtime_free(other), 0);
+}
+
+static int spawn_and_hold(void *arg)
+{
+	for (int i = 0; i < MANY; i++)
+		CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, nothing, NULL), 0);
+	return hold_worker_at(arg);
+}
+
+/* What one worker has spawned and does not come to, the other takes. */
+TEST(stats_count_what_is_stolen)	/* covers: WKG-14/u */
+{
+	const CCConfig c = quiet(2);
+	CCRuntime *rt = start(&c);
+	struct gate g = {0};
+	CCTask t = spawn(rt, spawn_and_hold, &g);
+	CCStats s;
+
+	TEST_UNTIL(stats(rt).tasks_finished == MANY);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK(s.steal_tries >= 1);
+	CHECK(s.steal_hits >= 1);
+	CHECK_EQ(s.stolen, MANY);
+	CHECK_EQ(s.pressure, 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(t);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* Each spawn from outside wakes the only worker, which sleeps again. */
+TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = start(&c);
+	CCStats before, s;
+
+	until_asleep(rt, 1);
+	before = stats(rt);
+	for (int i = 0; i < MANY; i++) {
+		join(spawn(rt, nothing, NULL));
+		until_asleep(rt, 1);
+	}
+	s = stats(rt);
+	check_sums(&s);
+	/* Announced is not quite asleep: some need not wait, some of these no wake. */
+	CHECK(s.sleeps - before.sleeps >= MANY);
+	CHECK(s.wakes - before.wakes <= MANY);
+	CHECK(s.wakes - before.wakes >= s.woken - before.woken);
+	CHECK(s.wakes - before.wakes >= MANY / 2);
+	CHECK_EQ(s.woken + s.stale - before.woken - before.stale, s.sleeps - before.sleeps);
+	CHECK_EQ(s.timed_out, before.timed_out);
+	/* One push from outside, one into the worker's queue that has nobody to call. */
+	CHECK_EQ(s.pushes - before.pushes, 2 * MANY);
+	CHECK(s.pushes_unseen - before.pushes_unseen >= MANY);
+	CHECK(s.pushes_unseen - before.pushes_unseen <= 2 * MANY);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static int starve_and_end(void *arg)
+{
+	return wait_at(arg);
+}
+
+TEST(stats_count_starved_tasks_as_queued)
+{
+	CCConfig c = quiet(1);
+	struct gate g = {0};
+	CCRuntime *rt;
+	CCTask t[4];
+	CCStats s;
+
+	c.stacks_max = 2;
+	c.log = NULL;
+	rt = start(&c);
+	for (int i = 0; i < 2; i++)
+		t[i] = spawn(rt, starve_and_end, &g);
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 2);
+	CHECK_EQ(cc_task_spawn(rt, &t[2], NULL, nothing, NULL), 0);
+	TEST_UNTIL(stats(rt).starved > 0);
+	CHECK_EQ(stats(rt).stacks_in_use, 2);
+	cc__store(&g.open, 1, CC__RELEASE);
+	for (int i = 0; i < 3; i++)
+		join(t[i]);
+	until_asleep(rt, 1);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK_EQ(s.pressure, 0);
+	CHECK_EQ(s.stacks_in_use, 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- many readers ---- */
+
+struct readers {
+	CCRuntime *rt;
+	cc__a32 stop;
+};
+
+static void *read_on(void *arg)
+{
+	struct readers *r = arg;
+	uint64_t finished = 0;
+
+	while (cc__load(&r->stop, CC__ACQUIRE) == 0) {
+		const CCStats s = stats(r->rt);
+
+		CHECK(s.tasks_live <= s.tasks_spawned);
+		CHECK(s.tasks_finished >= finished);
+		finished = s.tasks_finished;
+	}
+	return NULL;
+}
+
+TEST(stats_may_be_read_while_all_is_busy)
+{
+	const CCConfig c = quiet(2);
+	struct readers r = {.rt = start(&c)};
+	pthread_t thread;
+	CCStats s;
+
+	CHECK_EQ(pthread_create(&thread, NULL, read_on, &r), 0);
+	for (int i = 0; i < 50; i++) {
+		CCTask t[3];
+
+		for (int k = 0; k < 3; k++)
+			t[k] = spawn(r.rt, spawn_many, NULL);
+		for (int k = 0; k < 3; k++)
+			join(t[k]);
+	}
+	cc__store(&r.stop, 1, CC__RELEASE);
+	pthread_join(thread, NULL);
+	until_asleep(r.rt, 2);
+	s = stats(r.rt);
+	check_sums(&s);
+	CHECK_EQ(s.tasks_spawned, 50 * 3 * (MANY + 1));
+	CHECK_EQ(s.tasks_live, 0);
+	CHECK_EQ(s.pressure, 0);
+	CHECK_EQ(cc_runtime_free(r.rt), 0);
+}
+
+/* ---- how long an idle worker sleeps ---- */
+
+/* One worker is held, so that the other one keeps watch; how often it has looked
+ * by itself when it no longer does. */
+static uint64_t idle_looks(cc_time idle_wait)
+{
+	CCConfig c = quiet(2);
+	struct gate g = {0};
+	uint64_t looks;
+	CCRuntime *rt;
+	CCTask held;
+
+	c.idle_wait = idle_wait;
+	rt = start(&c);
+	until_asleep(rt, 2);
+	held = spawn(rt, hold_worker_at, &g);
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
+	do {	/* until it does not look any more: a pause longer than any watch */
+		looks = stats(rt).timed_out;
+		cc_sleep_until(cc_now() + 20 * CC_MSEC);
+	} while (stats(rt).timed_out != looks);
+	cc_sleep_until(cc_now() + 20 * CC_MSEC);
+	CHECK_EQ(stats(rt).timed_out, looks);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(held);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	return looks;
+}
+
+TEST(idle_worker_looks_by_itself_20_times_and_sleeps_then)	/* covers: WKG-15/u, RES-45/u */
+{
+	const cc_time begin = cc_now();
+	const uint64_t looks = idle_looks(CC_MSEC);
+
+	CHECK(looks <= 2 * 20);	/* two workers may have had the watch */
+	CHECK(cc_now() - begin >= (cc_time)(looks > 20 ? 20 : looks) * 100 * CC_USEC);
+}
+
+TEST(idle_worker_without_a_timeout_waits_to_be_woken)	/* covers: WKG-15/u, RES-45/u */
+{
+	CHECK_EQ(idle_looks(CC_FOREVER), 0);
+}
+
+/* ---- reports ---- */
+
+struct lines {
+	char text[8][4096];
+	unsigned n;
+};
+
+static void keep_line(void *context, const char *line)
+{
+	struct lines *l = context;
+
+	if (CHECK(l->n < 8))
+		snprintf(l->text[l->n++], sizeof l->text[0], "%s", line);
+}
+
+static CCConfig with_log(struct lines *l)
+{
+	CCConfig c = quiet(1);
+
+	memset(l, 0, sizeof *l);
+	c.log = keep_line;
+	c.log_context = l;
+	return c;
+}
+
+static void run_and_end(const CCConfig *c)
+{
+	CCRuntime *rt = start(c);
+
+	CHECK_EQ(join(spawn(rt, spawn_many, NULL)), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(report_is_silent_unless_asked_for)	/* covers: SCH-80/u */
+{
+	static struct lines l;
+	const CCConfig c = with_log(&l);
+
+	run_and_end(&c);
+	CHECK_EQ(l.n, 0);
+}
+
+/* "name VALUE" in a line; -1: not there. */
+static long long figure(const char *line, const char *name)
+{
+	char key[64];
+	const char *at;
+
+	snprintf(key, sizeof key, " %s ", name);
+	return (at = strstr(line, key)) != NULL ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+TEST(report_as_text_has_a_line_a_group)	/* covers: SCH-80/u */
+{
+	static struct lines l;
+	CCConfig c = with_log(&l);
+
+	c.stats = CC_STATS_TEXT;
+	run_and_end(&c);
+	REQUIRE_EQ(l.n, 5);
+	CHECK(strncmp(l.text[0], "libccc: workers: workers_base 1, ", 33) == 0);
+	CHECK(strncmp(l.text[1], "libccc: tasks: tasks_spawned 101, ", 34) == 0);
+	CHECK_EQ(figure(l.text[1], "tasks_live"), 0);
+	CHECK_EQ(figure(l.text[1], "pressure"), 0);
+	CHECK(strncmp(l.text[2], "libccc: queues: ", 16) == 0);
+	CHECK(strncmp(l.text[3], "libccc: memory: ", 16) == 0);
+	CHECK(strncmp(l.text[4], "libccc: waking: ", 16) == 0);
+}
+
+/* One flat object of names and numbers. */
+static unsigned parse_object(const char *at, const char *want, long long *value)
+{
+	unsigned n = 0;
+	char name[64];
+	long long number;
+	int used;
+
+	if (!CHECK(*at++ == '{'))
+		return 0;
+	while (sscanf(at, "\"%63[a-z_]\": %lld%n", name, &number, &used) == 2) {
+		n++;
+		if (strcmp(name, want) == 0)
+			*value = number;
+		at += used;
+		if (strncmp(at, ", ", 2) == 0)
+			at += 2;
+	}
+	CHECK_STR(at, "}");
+	return n;
+}
+
+TEST(report_as_json_is_one_object)	/* covers: SCH-80/u */
+{
+	static struct lines l;
+	CCConfig c = with_log(&l);
+	long long spawned = -1;
+
+	c.stats = CC_STATS_JSON;
+	run_and_end(&c);
+	REQUIRE_EQ(l.n, 1);
+	CHECK_EQ(parse_object(l.text[0], "tasks_spawned", &spawned), sizeof(CCStats) / 8);
+	CHECK_EQ(spawned, MANY + 1);
+}
+
+TEST(report_of_the_wake_generation_has_its_counters)	/* covers: WKG-14/u */
+{
+	static const char *const names[] = {
+	    "sleeps",      "pushes_unseen", "stale", "spin_hits", "no_wait", "post_announce_hits",
+	    "waits",       "woken",         "timed_out", "wakes", "wakes_vain",
+	};
+	static struct lines l;
+	CCConfig c = with_log(&l);
+
+	c.wake_stats = 1;
+	run_and_end(&c);
+	REQUIRE_EQ(l.n, 1);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!CHECK(figure(l.text[0], names[i]) >= 0))
+			printf("\tno %s in: %s\n", names[i], l.text[0]);
+	CHECK_EQ(figure(l.text[0], "waits"),
+	         figure(l.text[0], "woken") + figure(l.text[0], "timed_out"));
+}
+
+TEST(verbose_start_says_what_is_in_force)	/* covers: SCH-80/u */
+{
+	static struct lines l;
+	CCConfig c = with_log(&l);
+
+	c.verbose = 1;
+	run_and_end(&c);
+	REQUIRE_EQ(l.n, 1);
+	CHECK(strncmp(l.text[0], "libccc: runtime: 1 worker (at most 1), ", 39) == 0);
+}
+
+/* ---- pressure ---- */
+
+TEST(pressure_telemetry_is_counted_and_printed)	/* covers: LIF-61/u */
+{
+	static struct lines l;
+	CCConfig c = with_log(&l);
+	struct gate g = {0};
+	CCRuntime *rt;
+	CCTask held;
+
+	c.pressure_stats = 1;
+	rt = start(&c);
+	held = spawn(rt, hold_worker_at, &g);
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
+	for (int i = 0; i < 3; i++)
+		cc__pressure_sample(sched_of(rt), CC__BLOCK_NO_WORK);
+	CHECK_EQ(cc_task_spawn(rt, NULL, NULL, nothing, NULL), 0);
+	CHECK_EQ(cc_task_spawn(rt, NULL, NULL, nothing, NULL), 0);
+	cc__pressure_sample(sched_of(rt), CC__BLOCK_NOT_STUCK);
+	cc__pressure_sample(sched_of(rt), CC__BLOCK_NONE);
+	cc__pressure_promoted(sched_of(rt));
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(held);
+	until_asleep(rt, 1);
+	cc__pressure_sample(sched_of(rt), CC__BLOCK_IDLE_CAPACITY);
+	cc__pressure_sample(sched_of(rt), CC__BLOCK_NONPOSITIVE);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	REQUIRE_EQ(l.n, 1);
+	CHECK_STR(l.text[0],
+	          "libccc: pressure: positive_samples 2, negative_samples 5, current_pressure 0, "
+	          "gate_passes 1, promoted_workers 1, neg_streak_max 3, blocked by: no_work 3, "
+	          "nonpositive 1, idle_capacity 1, not_stuck 1");
+}
+
+/* ---- at exit ---- */
+
+struct ending {
+	void (*how)(void);
+	const char *name, *text;
+};
+
+static void leave_main(void)
+{
+	exit(0);
+}
+
+static void shut_down(void)
+{
+	if (cc_shutdown() != 0)
+		_exit(3);
+	exit(0);
+}
+
+static int exit_here(void *arg)
+{
+	(void)arg;
+	exit(0);
+}
+
+static void leave_in_a_task(void)
+{
+	CCTask t;
+
+	if (cc_task_spawn(NULL, &t, NULL, exit_here, NULL) == 0)
+		cc_task_join(t, CC_FOREVER, NULL);
+	_exit(4);
+}
+
+static struct gate stuck;
+
+/* A task that never ends, and another thread that waits for that in vain. */
+static void *shut_down_in_vain(void *arg)
+{
+	cc_shutdown();
+	return arg;
+}
+
+static void leave_during_shutdown(void)
+{
+	CCRuntime *rt = cc_runtime_current();
+	pthread_t thread;
+
+	if (cc_task_spawn(rt, NULL, NULL, wait_at, &stuck) != 0 ||
+	    pthread_create(&thread, NULL, shut_down_in_vain, NULL) != 0)
+		_exit(5);
+	TEST_UNTIL(cc__load(&sched_of(rt)->stopping, CC__ACQUIRE) != CC__RUNNING);
+	exit(0);
+}
+
+static void use_and_end(void *arg)
+{
+	const struct ending *e = arg;
+	CCTask t;
+
+	clear_variables();
+	setenv(e->name, e->text, 1);
+	if (cc_task_spawn(NULL, &t, NULL, nothing, NULL) != 0 ||
+	    cc_task_join(t, CC_FOREVER, NULL) != 0)
+		_exit(2);
+	e->how();
+}
+
+static const char *said(void (*how)(void), const char *name, const char *text)
+{
+	static struct test_death d;
+	struct ending e = {how, name, text};
+
+	CHECK_EQ(test_dies(use_and_end, &e, &d), 0);
+	CHECK(!d.timed_out);
+	CHECK_EQ(d.status, 0);
+	return d.text;
+}
+
+static bool once(const char *text, const char *what)
+{
+	const char *at = strstr(text, what);
+
+	return at != NULL && strstr(at + 1, what) == NULL;
+}
+
+TEST(default_runtime_reports_once_at_exit)	/* covers: SCH-80/u */
+{
+	static void (*const how[])(void) = {leave_main, shut_down, leave_in_a_task};
+
+	for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+		CHECK(once(said(how[i], "CC_FIBER_STATS", "1"), "libccc: tasks: tasks_spawned "));
+		CHECK(once(said(how[i], "CC_FIBER_STATS", "json"), "\"tasks_spawned\": "));
+		CHECK(once(said(how[i], "CC_WAKE_GEN_STATS", "1"), "libccc: waking: searches "));
+		CHECK(once(said(how[i], "CC_V3_PRESSURE_STATS_DUMP", "1"),
+		           "libccc: pressure: positive_samples "));
+		CHECK_STR(said(how[i], "CC_FIBER_STATS", "0"), "");
+	}
+	CHECK(once(said(shut_down, "CC_VERBOSE", "1"), "libccc: runtime: "));
+}
+
+/* Longer than what is written at a time. */
+TEST(report_on_standard_error_is_whole)	/* covers: SCH-80/u */
+{
+	const char *text = said(leave_main, "CC_FIBER_STATS", "json");
+	const size_t n = strlen(text);
+
+	CHECK(n > 512);
+	CHECK(n > 2 && strcmp(text + n - 2, "}\n") == 0);
+}
+
+TEST(exit_does_not_wait_for_a_shutdown)	/* covers: SCH-80/u */
+{
+	said(leave_during_shutdown, "CC_FIBER_STATS", "1");
+}

@@ -1,0 +1,744 @@
+/* sysmon_test.c - the monitor and the elastic pool: hogs, temporary workers, the
+ * reserve, retirement, stalls. */
+#include "points.h"
+#include "sleepers.h"
+#include "tasks.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sched/sched.h"
+#include "sched/worker.h"
+
+/* ---- helpers ---- */
+
+static struct cc__sched *sched_of(CCRuntime *rt)
+{
+	return (struct cc__sched *)(void *)rt;
+}
+
+static CCConfig config_of(unsigned workers, unsigned most)
+{
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = workers;
+	c.workers_max = most;
+	c.sysmon = 1;
+	c.debug = 0;
+	c.stack_idle = 3600 * CC_SEC;
+	c.worker_idle = 3600 * CC_SEC;
+	return c;
+}
+
+static CCRuntime *runtime_with(const CCConfig *c)
+{
+	CCRuntime *rt = NULL;
+
+	CHECK_EQ(cc_runtime_new(&rt, c), 0);
+	return rt;
+}
+
+static CCRuntime *runtime_of(unsigned workers, unsigned most)
+{
+	const CCConfig c = config_of(workers, most);
+
+	return runtime_with(&c);
+}
+
+/* Runs of one thread of ours end with a number: its line in /proc that begins so. */
+static long task_number(const char *task, const char *file, const char *key)
+{
+	char path[300], line[100];
+	long number = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/self/task/%s/%s", task, file);
+	if ((f = fopen(path, "r")) == NULL)
+		return -1;
+	while (number < 0 && fgets(line, sizeof line, f) != NULL)
+		if (strncmp(line, key, strlen(key)) == 0)
+			number = strtol(line + strlen(key), NULL, 10);
+	fclose(f);
+	return number;
+}
+
+/* Threads whose name begins so; the sum of how often they have let go of a CPU. */
+static unsigned threads_named(const char *name, long *switches)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+	unsigned n = 0;
+
+	if (!CHECK(d != NULL))
+		return 0;
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.' || task_number(e->d_name, "comm", name) < 0)
+			continue;
+		n++;
+		if (switches != NULL)
+			*switches += task_number(e->d_name, "status", "voluntary_ctxt_switches:");
+	}
+	closedir(d);
+	return n;
+}
+
+static unsigned workers(void)
+{
+	return threads_named("cc-worker-", NULL);
+}
+
+static uint64_t counted(const cc__a64 *counter)
+{
+	return cc__load(counter, CC__RELAXED);
+}
+
+/* ---- who holds workers ---- */
+
+struct crowd {
+	cc__a32 open, begun;
+	CCTask task[64];
+	unsigned count;
+};
+
+static int burn(void *arg)
+{
+	struct crowd *c = arg;
+
+	cc__add(&c->begun, 1, CC__RELEASE);
+	while (cc__load(&c->open, CC__ACQUIRE) == 0)
+		cc__relax();
+	return 0;
+}
+
+static int block(void *arg)
+{
+	struct crowd *c = arg;
+
+	cc__add(&c->begun, 1, CC__RELEASE);
+	while (cc__load(&c->open, CC__ACQUIRE) == 0)
+		usleep(20 * 1000);
+	return 0;
+}
+
+static void crowd_begin(struct crowd *c, CCRuntime *rt, cc_task_main *main, unsigned count)
+{
+	*c = (struct crowd){.count = count};
+	for (unsigned i = 0; i < count; i++)
+		c->task[i] = spawn(rt, main, c);
+}
+
+static void crowd_end(struct crowd *c)
+{
+	cc__store(&c->open, 1, CC__RELEASE);
+	for (unsigned i = 0; i < c->count; i++)
+		join(c->task[i]);
+}
+
+static unsigned begun(struct crowd *c)
+{
+	return cc__load(&c->begun, CC__ACQUIRE);
+}
+
+/* ---- who only waits ---- */
+
+struct beat {
+	CCRuntime *rt;
+	cc__a32 beats, stop;
+};
+
+static int beats(void *arg)
+{
+	struct beat *b = arg;
+
+	while (cc__load(&b->stop, CC__ACQUIRE) == 0) {
+		cc_sleep_until(cc_now() + 5 * CC_MSEC);
+		cc__add(&b->beats, 1, CC__RELEASE);
+	}
+	return 0;
+}
+
+static void until_beats(struct beat *b, uint32_t more)
+{
+	const uint32_t was = cc__load(&b->beats, CC__ACQUIRE);
+
+	TEST_UNTIL(cc__load(&b->beats, CC__ACQUIRE) - was >= more);
+}
+
+static void goes_on_behind(cc_task_main *main)
+{
+	CCRuntime *rt = runtime_of(2, 4);
+	struct beat b = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, beats, &b);
+
+	until_beats(&b, 2);
+	crowd_begin(&c, rt, main, 4);
+	TEST_UNTIL(begun(&c) == 3);	/* the fourth would be the reserve's */
+	until_beats(&b, 20);
+	CHECK_EQ(begun(&c), 3);
+	CHECK_EQ(workers(), 4);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+	crowd_end(&c);
+	CHECK_EQ(begun(&c), 4);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(fiber_that_only_waits_goes_on_behind_hogs)
+/* covers: SCH-72/f SCH-69/u SCH-71/u RES-44/f RES-16/f LIF-60/f */
+{
+	goes_on_behind(burn);
+}
+
+TEST(fiber_that_only_waits_goes_on_behind_blocked_calls)	/* covers: SCH-72/f RES-44/f */
+{
+	goes_on_behind(block);
+}
+
+TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u */
+{
+	CCRuntime *rt = runtime_of(2, 2);
+	struct beat b = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, beats, &b);
+
+	crowd_begin(&c, rt, burn, 1);
+	TEST_UNTIL(begun(&c) == 1);
+	until_beats(&b, 20);
+	CHECK_EQ(workers(), 2);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- how many ---- */
+
+TEST(pool_grows_by_one_an_interval_up_to_its_limit)	/* covers: SCH-73/u SCH-72/f LIF-04/s */
+{
+	CCConfig config = config_of(2, 6);
+	struct crowd c;
+	cc_time begin;
+	CCRuntime *rt;
+	unsigned n;
+
+	config.scale_interval = 50 * CC_MSEC;
+	rt = runtime_with(&config);
+	begin = cc_now();
+	crowd_begin(&c, rt, burn, 12);
+	do {
+		n = workers();
+		/* The first needs an interval to be found stuck. */
+		if (!CHECK(n <= 2 || (n - 2) * config.scale_interval <= cc_now() - begin))
+			break;
+	} while (n < 5);
+	TEST_UNTIL(begun(&c) == 5);
+	usleep(200 * 1000);
+	CHECK_EQ(workers(), 5);		/* all is unstarted: nothing for the reserve */
+	CHECK_EQ(begun(&c), 5);
+	CHECK_EQ(counted(&sched_of(rt)->pressure.promoted_workers), 3);
+	CHECK(counted(&sched_of(rt)->pressure.block[CC__BLOCK_NONE]) > 3);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(pool_does_not_grow_while_nobody_is_stuck)	/* covers: LIF-60/f SCH-72/f */
+{
+	CCConfig config = config_of(2, 4);
+	struct gate g = {0};
+	CCRuntime *rt;
+	CCTask t[20];
+
+	config.scale_interval = 200 * CC_MSEC;	/* longer than the system lets a thread wait */
+	rt = runtime_with(&config);
+	for (int i = 0; i < 20; i++)
+		t[i] = spawn(rt, wait_at, &g);
+	usleep(1000 * 1000);
+	CHECK_EQ(counted(&sched_of(rt)->pressure.promoted_workers), 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	for (int i = 0; i < 20; i++)
+		join(t[i]);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static bool no_thread_at(CCRuntime *rt, unsigned place)
+{
+	struct cc__worker *w = sched_of(rt)->worker[place];
+
+	return cc__load(&w->life, CC__RELAXED) == CC__LIFE_DEAD;
+}
+
+TEST(temporary_worker_retires_and_its_place_is_used_again)	/* covers: SCH-74/u LIF-55/f */
+{
+	CCConfig config = config_of(1, 3);
+	CCRuntime *rt;
+
+	config.worker_idle = 20 * CC_MSEC;
+	rt = runtime_with(&config);
+	for (int round = 0; round < 3; round++) {
+		struct crowd c;
+
+		crowd_begin(&c, rt, burn, 2);
+		TEST_UNTIL(begun(&c) == 2);
+		CHECK_EQ(workers(), 2);
+		crowd_end(&c);
+		TEST_UNTIL(workers() == 1);
+		CHECK(no_thread_at(rt, 1));
+		CHECK_EQ(cc__load(&sched_of(rt)->workers, CC__ACQUIRE), 2);
+		CHECK_EQ(cc__load(&sched_of(rt)->live, CC__ACQUIRE), 1);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(stop_finds_temporary_workers)	/* covers: SCH-74/u */
+{
+	CCRuntime *rt = runtime_of(1, 4);
+	struct crowd c;
+
+	crowd_begin(&c, rt, burn, 3);
+	TEST_UNTIL(begun(&c) == 3);
+	CHECK_EQ(workers(), 3);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	/* Joined; the kernel may show one a little longer. */
+	TEST_UNTIL(workers() + threads_named("cc-sysmon", NULL) == 0);
+}
+
+/* A frame keeps the number of the worker that ran its last task. */
+TEST(task_begins_in_a_smaller_runtime_than_its_frame_was_in)
+{
+	CCRuntime *rt = runtime_of(8, 8);
+	struct crowd c;
+
+	crowd_begin(&c, rt, burn, 8);
+	TEST_UNTIL(begun(&c) == 8);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	rt = runtime_of(1, 1);
+	crowd_begin(&c, rt, nothing, 64);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(many_runtimes_start_and_stop)
+{
+	for (int i = 0; i < 200; i++) {
+		CCRuntime *rt = runtime_of(2, 4);
+
+		join(spawn(rt, nothing, NULL));
+		CHECK_EQ(cc_runtime_free(rt), 0);
+	}
+}
+
+/* ---- the reserve ---- */
+
+static int spawn_and_beat(void *arg)
+{
+	struct beat *b = arg;
+	CCTask t;
+
+	while (cc__load(&b->stop, CC__ACQUIRE) == 0) {
+		cc_sleep_until(cc_now() + 5 * CC_MSEC);
+		cc__add(&b->beats, 1, CC__RELEASE);
+	}
+	t = spawn(b->rt, nothing, NULL);
+	return join(t);
+}
+
+TEST(reserve_starts_no_task)	/* covers: RES-44/f LIF-60/f */
+{
+	CCRuntime *rt = runtime_of(1, 2);
+	struct beat b = {.rt = rt};
+	struct crowd hog, late;
+	CCTask t = spawn(rt, spawn_and_beat, &b);
+
+	until_beats(&b, 2);
+	crowd_begin(&hog, rt, burn, 1);
+	TEST_UNTIL(begun(&hog) == 1);
+	crowd_begin(&late, rt, burn, 5);
+	until_beats(&b, 20);
+	CHECK_EQ(begun(&late), 0);
+	cc__store(&b.stop, 1, CC__RELEASE);	/* what it spawns has to wait, too */
+	CHECK_EQ(cc_task_join(t, cc_now() + 100 * CC_MSEC, NULL), ETIMEDOUT);
+	CHECK_EQ(begun(&late), 0);
+	crowd_end(&hog);
+	crowd_end(&late);
+	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static bool found_stuck(void)
+{
+	struct cc__fiber *f = cc__fiber_of(cc__self());
+
+	return cc__load(&cc__load(&f->stack, CC__RELAXED)->stuck, CC__RELAXED) != 0;
+}
+
+/* Holds its worker, again and again. */
+static int burn_and_yield(void *arg)
+{
+	struct crowd *c = arg;
+
+	while (cc__load(&c->open, CC__ACQUIRE) == 0) {
+		const cc_time end = cc_now() + 40 * CC_MSEC;
+		bool found;
+
+		cc__add(&c->begun, 1, CC__RELEASE);
+		while (cc_now() < end)
+			cc__relax();
+		found = found_stuck();
+		cc_yield();
+		CHECK(!found || !cc__worker_here()->only_woken);
+	}
+	return 0;
+}
+
+TEST(reserve_runs_nobody_who_was_found_stuck)	/* covers: RES-44/f */
+{
+	CCRuntime *rt = runtime_of(1, 2);
+	struct beat b = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, beats, &b);
+
+	until_beats(&b, 2);
+	crowd_begin(&c, rt, burn_and_yield, 4);
+	TEST_UNTIL(begun(&c) >= 12);	/* all were found by now */
+	until_beats(&b, 20);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- wakes that would go to a worker that is not there for them ---- */
+
+static struct cc__waitq lane;
+
+static int wait_in_lane(void *arg)
+{
+	struct beat *b = arg;
+
+	while (cc__load(&b->stop, CC__ACQUIRE) == 0) {
+		struct cc__waiter w = {0};
+
+		cc__lock(&lane.lock, CC__RANK_WAITQ);
+		CHECK_EQ(cc__wait(&lane, &w, CC_FOREVER), 0);
+		cc__add(&b->beats, 1, CC__RELEASE);
+	}
+	return 0;
+}
+
+static void until_in_lane(void)
+{
+	TEST_UNTIL(on_list(&lane));
+}
+
+static void wake_lane(struct beat *b)
+{
+	const uint32_t was = cc__load(&b->beats, CC__ACQUIRE);
+
+	until_in_lane();
+	CHECK(cc__wake_one(&lane, CC__REASON_SIGNAL, 0));
+	TEST_UNTIL(cc__load(&b->beats, CC__ACQUIRE) != was);
+}
+
+TEST(wake_does_not_wait_for_a_worker_that_is_stuck)	/* covers: SCH-64/f */
+{
+	CCRuntime *rt = runtime_of(1, 2);
+	struct beat b = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, wait_in_lane, &b);
+
+	wake_lane(&b);
+	crowd_begin(&c, rt, burn, 1);
+	TEST_UNTIL(begun(&c) == 1);
+	for (int i = 0; i < 100; i++)
+		wake_lane(&b);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	wake_lane(&b);
+	CHECK_EQ(join(t), 0);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* A runtime whose worker 2, temporary and not the reserve, has run b's fiber. */
+static CCRuntime *runtime_with_a_guest(struct beat *b, CCTask *t, cc_time worker_idle)
+{
+	CCConfig config = config_of(1, 3);
+	CCRuntime *rt;
+	struct crowd c;
+
+	config.worker_idle = worker_idle;
+	rt = runtime_with(&config);
+	crowd_begin(&c, rt, burn, 1);
+	TEST_UNTIL(begun(&c) == 1);
+	*t = spawn(rt, wait_in_lane, b);
+	until_in_lane();
+	crowd_end(&c);
+	return rt;
+}
+
+TEST(wake_for_a_worker_that_retires_is_not_lost)	/* covers: SCH-75/s LIF-53/s RES-15/f */
+{
+	struct beat b = {0};
+	struct point *p;
+	CCRuntime *rt;
+	CCTask t;
+
+	NEED_POINTS();
+	p = point_hold("worker.retires", NULL);
+	rt = runtime_with_a_guest(&b, &t, 20 * CC_MSEC);
+	point_until_held(p);
+	CHECK(cc__wake_one(&lane, CC__REASON_SIGNAL, 0));	/* into its inbox */
+	CHECK(cc__inbox_any(&sched_of(rt)->worker[1]->inbox));
+	CHECK_EQ(cc__load(&b.beats, CC__ACQUIRE), 0);
+	point_release(p);
+	TEST_UNTIL(cc__load(&b.beats, CC__ACQUIRE) == 1);
+	TEST_UNTIL(workers() == 1);
+	wake_lane(&b);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	wake_lane(&b);
+	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(retirement_drops_nothing)	/* covers: SCH-75/s LIF-53/s RES-15/s */
+{
+	enum { ROUNDS = 40, WAKES = 200 };
+	CCConfig config = config_of(1, 4);
+	struct beat b[3] = {{0}};
+	CCTask t[3];
+	CCRuntime *rt;
+	uint64_t promoted;
+
+	config.worker_idle = CC_MSEC;
+	config.scale_interval = CC_MSEC;
+	rt = runtime_with(&config);
+	for (int i = 0; i < 3; i++)
+		t[i] = spawn(rt, wait_in_lane, &b[i]);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct crowd c;
+
+		crowd_begin(&c, rt, burn, 3);
+		TEST_UNTIL(begun(&c) == 3);
+		crowd_end(&c);
+		for (int i = 0; i < WAKES; i++) {
+			if (i % 16 == 0)
+				usleep(300);
+			until_in_lane();
+			CHECK(cc__wake_one(&lane, CC__REASON_SIGNAL, 0));
+		}
+	}
+	promoted = counted(&sched_of(rt)->pressure.promoted_workers);
+	CHECK(promoted > 2);
+	for (int i = 0; i < 3; i++)
+		cc__store(&b[i].stop, 1, CC__RELEASE);
+	/* One that is on its way need not come back. */
+	for (int i = 0; i < 3; i++)
+		while (cc_task_join(t[i], cc_now() + CC_MSEC, NULL) == ETIMEDOUT)
+			cc__wake_one(&lane, CC__REASON_SIGNAL, 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(timer_of_a_worker_that_has_retired_expires)	/* covers: SCH-69/u LIF-53/s */
+{
+	CCConfig config = config_of(1, 3);
+	struct beat b = {0};
+	struct crowd c;
+	struct gate g = {0};
+	CCTask t, busy;
+	CCRuntime *rt;
+
+	config.worker_idle = CC_MSEC;
+	rt = runtime_with(&config);
+	crowd_begin(&c, rt, burn, 1);
+	TEST_UNTIL(begun(&c) == 1);
+	cc__store(&b.stop, 0, CC__RELEASE);
+	t = spawn(rt, beats, &b);
+	until_beats(&b, 2);
+	crowd_end(&c);
+	busy = spawn(rt, wait_at, &g);	/* worker 1 never searches */
+	until_beats(&b, 20);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(busy);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- what it says ---- */
+
+struct log {
+	cc__a32 lines, stalls, added, stuck;
+	char stall[200];	/* the last */
+};
+
+static void log_line(void *context, const char *line)
+{
+	struct log *l = context;
+
+	if (strstr(line, ": stall: ") != NULL)
+		snprintf(l->stall, sizeof l->stall, "%s", line);
+	cc__add(&l->added, strstr(line, "sysmon: worker 2 added") != NULL, CC__RELAXED);
+	cc__add(&l->stuck, strstr(line, "sysmon: worker 1 is stuck in fiber ") != NULL, CC__RELAXED);
+	cc__add(&l->stalls, strstr(line, ": stall: ") != NULL, CC__RELEASE);
+	cc__add(&l->lines, 1, CC__RELEASE);
+}
+
+static CCTask spawn_named(CCRuntime *rt, const char *name, cc_task_main *main, void *arg)
+{
+	const CCTaskOptions o = {.name = name};
+	CCTask t = {0};
+
+	CHECK_EQ(cc_task_spawn(rt, &t, &o, main, arg), 0);
+	return t;
+}
+
+static uint32_t stalls(struct log *l)
+{
+	return cc__load(&l->stalls, CC__ACQUIRE);
+}
+
+TEST(stall_is_reported_once)	/* covers: SCH-76/u */
+{
+	CCConfig config = config_of(1, 2);
+	struct log l = {0};
+	CCRuntime *rt;
+
+	config.stall = 50 * CC_MSEC;
+	config.log = log_line;
+	config.log_context = &l;
+	rt = runtime_with(&config);
+	for (uint32_t round = 1; round <= 2; round++) {
+		struct gate g = {0};
+		CCTask t = spawn_named(rt, "glutton", hold_worker_at, &g);
+		char id[40];
+
+		TEST_UNTIL(stalls(&l) == round);
+		usleep(150 * 1000);
+		CHECK_EQ(stalls(&l), round);
+		snprintf(id, sizeof id, "fiber %llu glutton ", (unsigned long long)t.id);
+		CHECK(strstr(l.stall, id) != NULL);
+		CHECK(strstr(l.stall, "worker 1 ") != NULL);
+		cc__store(&g.open, 1, CC__RELEASE);
+		join(t);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(cc__load(&l.lines, CC__ACQUIRE), 2);
+}
+
+TEST(stall_reports_can_be_switched_off)	/* covers: SCH-76/u */
+{
+	CCConfig config = config_of(1, 2);
+	struct log l = {0};
+	struct gate g = {0};
+	CCRuntime *rt;
+	CCTask t;
+
+	config.stall = CC_FOREVER;
+	config.log = log_line;
+	config.log_context = &l;
+	rt = runtime_with(&config);
+	t = spawn(rt, hold_worker_at, &g);
+	usleep(100 * 1000);
+	cc__store(&g.open, 1, CC__RELEASE);
+	join(t);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(cc__load(&l.lines, CC__ACQUIRE), 0);
+}
+
+TEST(decisions_are_logged_on_request)	/* covers: SCH-82/u */
+{
+	CCConfig config = config_of(1, 3);
+	struct log l = {0};
+	struct crowd c;
+	CCRuntime *rt;
+
+	config.debug = CC_DEBUG_FLAG_SYSMON;
+	config.log = log_line;
+	config.log_context = &l;
+	rt = runtime_with(&config);
+	crowd_begin(&c, rt, burn, 2);
+	TEST_UNTIL(begun(&c) == 2);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(cc__load(&l.added, CC__ACQUIRE), 1);
+	CHECK(cc__load(&l.stuck, CC__ACQUIRE) >= 1);
+}
+
+/* ---- at rest ---- */
+
+TEST(idle_runtime_has_no_ticks)	/* covers: RES-45/b */
+{
+	CCRuntime *rt = runtime_of(2, 4);
+	struct cc__sysmon *m = &sched_of(rt)->sysmon;
+
+	for (int round = 0; round < 2; round++) {
+		long before = 0, after = 0;
+		uint64_t ticks;
+
+		join(spawn(rt, nothing, NULL));
+		ticks = counted(&m->ticks);
+		TEST_UNTIL(cc__load(&m->word, CC__ACQUIRE) == CC__SYSMON_ASLEEP);
+		CHECK(counted(&m->ticks) - ticks <= 200);
+		usleep(20 * 1000);
+		ticks = counted(&m->ticks);
+		CHECK_EQ(threads_named("cc-sysmon", &before), 1);
+		usleep(200 * 1000);
+		CHECK_EQ(threads_named("cc-sysmon", &after), 1);
+		CHECK_EQ(after, before);
+		CHECK_EQ(counted(&m->ticks), ticks);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(pressure_is_zero_at_rest)	/* covers: LIF-56/u */
+{
+	CCRuntime *rt = runtime_of(2, 4);
+	struct gate g = {0};
+	struct crowd c;
+	CCTask t[20];
+
+	for (int i = 0; i < 20; i++)
+		t[i] = spawn(rt, wait_at, &g);
+	crowd_begin(&c, rt, burn, 4);
+	TEST_UNTIL(begun(&c) >= 3);
+	CHECK(cc__sched_pressure(sched_of(rt)) > 0);
+	cc__store(&g.open, 1, CC__RELEASE);
+	crowd_end(&c);
+	for (int i = 0; i < 20; i++)
+		join(t[i]);
+	CHECK_EQ(cc__sched_pressure(sched_of(rt)), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(without_a_monitor_nothing_is_lost)	/* covers: SCH-70/s SCH-69/u */
+{
+	CCConfig config = config_of(2, 4);
+	struct beat b = {0};
+	struct crowd c;
+	CCRuntime *rt;
+	CCTask t;
+
+	config.sysmon = 0;
+	rt = runtime_with(&config);
+	CHECK_EQ(threads_named("cc-sysmon", NULL), 0);
+	t = spawn(rt, beats, &b);
+	until_beats(&b, 2);
+	crowd_begin(&c, rt, burn, 4);
+	TEST_UNTIL(begun(&c) == 2);
+	usleep(100 * 1000);
+	CHECK_EQ(workers(), 2);
+	CHECK_EQ(begun(&c), 2);
+	crowd_end(&c);
+	until_beats(&b, 2);
+	cc__store(&b.stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
