@@ -282,11 +282,17 @@ static cc_time tick(struct cc__sched *s)
 
 /* ---- ticks and sleep ---- */
 
+/* By each one's own word, not by the count: whoever wakes a worker counts it out
+ * afterwards, when it may be past its look at ours. */
 static bool all_asleep(const struct cc__sched *s)
 {
-	/* Seq_cst, both: see the drawing in sysmon.h. */
-	return cc__load(&s->idle->sleepers, CC__SEQ_CST) >= cc__load(&s->live, CC__SEQ_CST) &&
-	       !cc__sched_has_retired(s);
+	/* Relaxed, twice: nobody else makes workers; one that has just retired looks
+	 * awake, and is asked again.  Seq_cst: see the drawing in sysmon.h. */
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
+		if (cc__load(&s->worker[i]->life, CC__RELAXED) != CC__LIFE_DEAD &&
+		    cc__load(&s->worker[i]->nap->asleep, CC__SEQ_CST) == CC__AWAKE)
+			return false;
+	return !cc__sched_has_retired(s);
 }
 
 /* Until a worker wakes (M6). */

@@ -17,7 +17,7 @@
  * M6  It ticks while any worker is awake, and then for a while.  Then it sleeps:
  *
  *         monitor                          worker that stops sleeping
- *         1 word = ASLEEP                  1 sleepers - 1 (idle.c)
+ *         1 word = ASLEEP                  1 its nap = AWAKE (idle.c)
  *         2 all asleep? wait               2 word == ASLEEP? wake the monitor
  *
  *     Both sides seq_cst: one of them sees the other. */
@@ -54,7 +54,7 @@ void cc__sysmon_rouse(struct cc__sysmon *m);
 /* By a worker that has just stopped to sleep, or that has retired (M6). */
 static inline void cc__sysmon_poke(struct cc__sysmon *m)
 {
-	/* Seq_cst: after the count of sleepers, or of the live; see the drawing. */
+	/* Seq_cst: after its nap's end, or its own; see the drawing. */
 	if (__builtin_expect(cc__load(&m->word, CC__SEQ_CST) == CC__SYSMON_ASLEEP, 0))
 		cc__sysmon_rouse(m);
 }
