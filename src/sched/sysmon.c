@@ -23,12 +23,6 @@ struct look {
 	cc_time timer;		/* the next that only we may serve */
 };
 
-static void count(cc__a64 *counter)
-{
-	/* Relaxed, both: ours alone; others read a number. */
-	cc__store(counter, cc__load(counter, CC__RELAXED) + 1, CC__RELAXED);
-}
-
 /* ---- what it says ---- */
 
 __attribute__((format(printf, 2, 3))) static void say(const struct cc__sched *s,
@@ -147,7 +141,7 @@ static void report_stall(struct cc__sched *s, struct cc__worker *w, cc_time now)
 
 static void give(struct cc__sched *s, struct cc__fiber *f)
 {
-	count(&s->sysmon.moved);
+	cc__count(&s->sysmon.moved);
 	cc__sched_give(s, f);
 }
 
@@ -262,7 +256,7 @@ static cc_time tick(struct cc__sched *s)
 	struct look l = {.now = cc__now(), .timer = CC_FOREVER};
 	cc_time next = interval;
 
-	count(&s->sysmon.ticks);
+	cc__count(&s->sysmon.ticks);
 	cc__sched_reap(s);
 	/* Relaxed, twice: nobody else makes workers. */
 	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
