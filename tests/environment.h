@@ -54,4 +54,12 @@ static inline CCConfig config(void)
 	return with(NULL, NULL);
 }
 
+/* So many workers, for good: no other comes to help when the machine holds one up, which
+ * looks like a fiber that is stuck (sysmon.h). */
+static inline void only_workers(CCConfig *c, unsigned n)
+{
+	c->workers = c->workers_max = n;
+	c->sysmon = 0;
+}
+
 #endif

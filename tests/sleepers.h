@@ -3,6 +3,7 @@
 #ifndef SLEEPERS_H
 #define SLEEPERS_H
 
+#include "environment.h"
 #include "test.h"
 
 #include <ccc/ccc.h>
@@ -33,7 +34,7 @@ static inline CCRuntime *test_runtime_of(unsigned workers)
 	CHECK_EQ(cc_config_init(&c), 0);
 	c.stack_idle = 3600 * CC_SEC;	/* a worker's sleep has no end of its own */
 	if (workers != 0)
-		c.workers = workers;
+		only_workers(&c, workers);
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
 	return rt;
 }

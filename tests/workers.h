@@ -3,6 +3,7 @@
 #ifndef TEST_WORKERS_H
 #define TEST_WORKERS_H
 
+#include "environment.h"
 #include "sched/worker.h"
 #include "tasks.h"
 #include "wait/thread.h"
@@ -17,8 +18,7 @@ static inline CCRuntime *workers_new(unsigned n, cc_time idle_wait)
 	CCConfig c;
 
 	CHECK_EQ(cc_config_init(&c), 0);
-	c.workers = n;
-	c.sysmon = 0;
+	only_workers(&c, n);
 	c.stack_idle = 3600 * CC_SEC;	/* a sleep has no end of its own */
 	if (idle_wait != USUAL)
 		c.idle_wait = idle_wait;

@@ -1,6 +1,7 @@
 /* edge_test.c - corners where two rules meet: many joiners with deadlines, tasks
  * beyond the stacks there are, callbacks in the middle of a park, and a shutdown
  * by those who are being shut down. */
+#include "environment.h"
 #include "test.h"
 
 #include <errno.h>
@@ -10,14 +11,6 @@
 #include "points.h"
 #include "sched/fiber.h"
 #include "tasks.h"
-
-static CCConfig config(void)
-{
-	CCConfig c;
-
-	CHECK_EQ(cc_config_init(&c), 0);
-	return c;
-}
 
 /* ---- more joiners than one batch ---- */
 
@@ -136,7 +129,7 @@ TEST(starving_tasks_do_not_ask_again_and_again)
 	cc__a32 ran = {0};
 	CCRuntime *rt = NULL;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.stacks = (CCStackHooks){acquire, release, &s};
 	c.stack_size = 65536;
 	c.log = NULL;
@@ -183,7 +176,7 @@ TEST(spawn_works_again_once_nobody_starves)
 	CCRuntime *rt = NULL;
 	int err;
 
-	c.workers = 1;		/* each holds a stack in reserve */
+	only_workers(&c, 1);	/* each holds a stack in reserve */
 	c.stacks = (CCStackHooks){acquire, release, &s.stacks};
 	c.stack_size = 65536;
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
@@ -226,7 +219,7 @@ TEST(log_that_waits_does_not_wait_as_the_fiber)
 	CCRuntime *rt = NULL;
 	int woke = 0;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.stacks = (CCStackHooks){acquire, release, &s};
 	c.stack_size = 65536;
 	c.log = log_and_wait;

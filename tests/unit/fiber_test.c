@@ -1,4 +1,5 @@
 /* fiber_test.c - who am I, who else is there: what fiber.h promises. */
+#include "environment.h"
 #include "tasks.h"
 #include "test.h"
 
@@ -24,7 +25,7 @@ static CCRuntime *one_worker(void)
 	CCConfig c;
 
 	CHECK_EQ(cc_config_init(&c), 0);
-	c.workers = 1;
+	only_workers(&c, 1);
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
 	return rt;
 }

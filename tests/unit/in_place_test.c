@@ -1,5 +1,6 @@
 /* in_place_test.c - a joiner that runs the task it waits for on its own stack: both
  * behave as if they were apart. */
+#include "environment.h"
 #include "test.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ static CCRuntime *one_worker(void)
 	CCRuntime *rt;
 
 	CHECK_EQ(cc_config_init(&c), 0);
-	c.workers = 1;
+	only_workers(&c, 1);
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
 	return rt;
 }

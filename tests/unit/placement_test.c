@@ -14,9 +14,7 @@ static CCRuntime *start(unsigned workers)
 	CCConfig c = config();
 	CCRuntime *rt = NULL;
 
-	c.workers = workers;
-	c.workers_max = workers;
-	c.sysmon = 0;
+	only_workers(&c, workers);
 	c.stack_idle = CC_FOREVER;
 	c.idle_wait = 100 * CC_SEC;
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);

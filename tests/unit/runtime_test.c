@@ -1,5 +1,6 @@
 /* runtime_test.c - start, stop, hooks, and what outlives a runtime.
  * link-wrap: munmap madvise */
+#include "environment.h"
 #include "tasks.h"
 #include "test.h"
 
@@ -97,14 +98,6 @@ static bool in_ranges(const struct ranges *r, const void *p)
 }
 
 /* ---- helpers ---- */
-
-static CCConfig config(void)
-{
-	CCConfig c;
-
-	CHECK_EQ(cc_config_init(&c), 0);
-	return c;
-}
 
 static CCRuntime *start(const CCConfig *c)
 {
@@ -721,7 +714,7 @@ static CCRuntime *one_worker(void)
 {
 	CCConfig c = config();
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	return start(&c);
 }
 
@@ -918,7 +911,7 @@ TEST(late_waker_touches_nothing_of_a_runtime_that_ended)	/* covers: RES-55/f */
 
 	NEED_POINTS();
 	c.allocator = (CCAllocator){bury_alloc, bury, &g};
-	c.workers = 1;
+	only_workers(&c, 1);
 	dies = start(&c);
 	wakes = start(NULL);
 	awaited = spawn(wakes, wait_at, &end);

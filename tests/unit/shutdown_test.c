@@ -1,5 +1,6 @@
 /* shutdown_test.c - the steps of cc_runtime_free, one by one, and cc_shutdown with
  * others around. */
+#include "environment.h"
 #include "hosts.h"
 #include "points.h"
 #include "tasks.h"
@@ -14,7 +15,7 @@ static CCRuntime *start(unsigned workers, cc_time timeout)
 	CCConfig c;
 
 	CHECK_EQ(cc_config_init(&c), 0);
-	c.workers = workers;
+	only_workers(&c, workers);
 	c.shutdown_timeout = timeout;
 	c.idle_wait = c.stack_idle = CC_FOREVER;
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);

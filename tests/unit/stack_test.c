@@ -5,6 +5,7 @@
  * handler is installed once for a process, in front of what it finds there.
  *
  * link-wrap: open mmap madvise sigaction syscall */
+#include "environment.h"
 #include "test.h"
 
 #include <errno.h>
@@ -907,7 +908,7 @@ static void check_ceiling(CCConfig c, unsigned stacks, const char *const *words)
 	CCRuntime *rt;
 	CCTask holder[64], starved, after;
 
-	c.workers = 1;		/* of several, each holds a stack in reserve */
+	only_workers(&c, 1);	/* of several, each holds a stack in reserve */
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
@@ -991,7 +992,7 @@ TEST(spawn_from_a_fiber_is_refused_while_tasks_starve)
 	CCTask holder, starved, spawner;
 	int result = 0;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.stacks_max = 1;
 	c.log = log_line;
 	c.log_context = &log;
@@ -1071,7 +1072,7 @@ TEST(spawn_with_all_pools_empty_neither_parks_nor_sleeps)	/* covers: SCH-06/f */
 	CCRuntime *rt;
 	CCTask witness, spawner;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.stacks_max = 2;	/* and both are in use below */
 	c.stack_cache = 0;
 	c.log = log_line;
@@ -1132,7 +1133,7 @@ TEST(starved_task_runs_when_the_system_grants_stacks_again)
 	CCTask holder[FIRST_REGION], t;
 	CCRuntime *rt;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
@@ -1229,7 +1230,7 @@ TEST(stack_hooks_are_balanced)
 	CHECK(h.acquired >= 8);
 	CHECK_EQ(h.wrong, 0);
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
 	REQUIRE_EQ(cc_task_spawn(rt, &t, NULL, where_am_i, &stack), 0);
 	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), 0);
@@ -1263,7 +1264,7 @@ TEST(starved_task_runs_when_the_hook_has_stacks_again)
 	CCRuntime *rt;
 	CCTask holder, t;
 
-	c.workers = 1;
+	only_workers(&c, 1);
 	c.log = log_line;
 	c.log_context = &log;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);

@@ -24,9 +24,7 @@ static CCConfig quiet(unsigned workers)
 {
 	CCConfig c = config();
 
-	c.workers = workers;
-	c.workers_max = workers;
-	c.sysmon = 0;
+	only_workers(&c, workers);
 	c.stack_idle = CC_FOREVER;
 	return c;
 }

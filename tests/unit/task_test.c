@@ -1,4 +1,5 @@
 /* task_test.c - spawn, join, detach, yield, sleep: what task.h promises. */
+#include "environment.h"
 #include "tasks.h"
 #include "test.h"
 
@@ -28,7 +29,7 @@ static CCRuntime *runtime_with(void (*change)(CCConfig *c))
 
 static void one_worker(CCConfig *c)
 {
-	c->workers = 1;
+	only_workers(c, 1);
 }
 
 static void gate_open(struct gate *g)
