@@ -85,7 +85,7 @@ static bool steal_from(struct cc__worker *w, struct cc__worker *v)
 	cc__count(&w->counters.steal_hits);
 	cc__count_by(&w->counters.stolen, loot->count);
 	w->seen[v->id - 1].at = cc__now();	/* begin anew */
-	cc__worker_move_in_many(w, loot->fiber, loot->count);
+	cc__worker_move_in_many(w, loot->fiber, loot->count, loot->kind == CC__URGENT);
 	return true;
 }
 

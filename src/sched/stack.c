@@ -16,9 +16,6 @@ enum { MAPS_RESERVED = 1000 };
 /* Sixteen colours, 128 bytes apart; 7 and 16 have no common divisor. */
 enum { COLOURS = 16, COLOUR_STEP = 7, COLOUR_BYTES = 128 };
 
-/* idle_since of the stacks in the cold list: not a period. */
-#define COLD UINT32_MAX
-
 /* Type-stable, for the fault handler walks all of them without a lock. */
 struct cc__stack_region {
 	CC__ATOMIC(char *) base;	/* NULL: retired */
@@ -232,10 +229,25 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 	return 0;
 }
 
+/* Under the lock. */
+static struct cc__stack *pop_warmest(struct cc__stack_pool *p)
+{
+	struct cc__stack *s = NULL;
+
+	for (enum cc__stack_age age = 0; age < CC__STACK_AGES && s == NULL; age++)
+		s = cc__stack_pop(&p->free[age]);
+	return s;
+}
+
 void cc__stack_pool_fini(struct cc__stack_pool *p)
 {
-	CC__CHECK(p->warm.count + p->cold.count == p->made, "T3: a stack outlives its pool");
-	for (struct cc__stack *s; p->hooks.acquire != NULL && (s = cc__stack_pop(&p->warm)) != NULL;)
+	struct cc__stack *s;
+	size_t left = p->made;
+
+	for (enum cc__stack_age age = 0; age < CC__STACK_AGES; age++)
+		left -= p->free[age].count;
+	CC__CHECK(left == 0, "T3: a stack outlives its pool");
+	while (p->hooks.acquire != NULL && (s = pop_warmest(p)) != NULL)
 		end_hooked(p, s);
 	while (p->regions != NULL) {
 		struct cc__stack_region *r = p->regions;
@@ -250,10 +262,8 @@ struct cc__stack *cc__stack_get(struct cc__stack_pool *p)
 	struct cc__stack *s;
 
 	cc__lock(&p->lock, CC__RANK_POOL);
-	if ((s = cc__stack_pop(&p->warm)) == NULL && (s = cc__stack_pop(&p->cold)) == NULL)
+	if ((s = pop_warmest(p)) == NULL)
 		s = make_stack(p);
-	if (s != NULL)
-		s->idle_since = p->period;	/* not COLD: its pages are wanted */
 	cc__unlock(&p->lock);
 	return s;
 }
@@ -263,10 +273,8 @@ void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list)
 	struct cc__stack *s;
 
 	cc__lock(&p->lock, CC__RANK_POOL);
-	while ((s = cc__stack_pop(list)) != NULL) {
-		s->idle_since = p->period;
-		cc__stack_push(&p->warm, s);
-	}
+	while ((s = cc__stack_pop(list)) != NULL)
+		cc__stack_push(&p->free[CC__STACK_WARM], s);
 	cc__unlock(&p->lock);
 }
 
@@ -309,50 +317,55 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
 
 /* ---- giving pages back ---- */
 
-/* Neighbours among the stacks of `r` that have just turned cold go in one
- * call, guards in between included: those stay. */
-static void discard_runs(struct cc__stack_pool *p, struct cc__stack_region *r)
+/* The pages of a few stacks of great age, which are nobody's meanwhile.  False: there
+ * are no more. */
+static bool chill_some(struct cc__stack_pool *p)
 {
-	unsigned begin = 0;
-
-	for (unsigned i = 0; i <= r->carved; i++) {
-		if (i < r->carved && r->stacks[i].idle_since == COLD)
-			continue;
-		if (i > begin)
-			cc__pages_discard(cc__stack_bottom(p, &r->stacks[begin]),
-			                  (i - begin) * p->size - p->guard_size);
-		begin = i + 1;
-	}
-}
-
-bool cc__stack_pool_age(struct cc__stack_pool *p)
-{
-	struct cc__stack_list warm = {0}, all;
-	struct cc__stack *s;
-	unsigned turned = 0;
-	bool left;
+	enum { A_FEW = 64 };
+	struct cc__stack_list *aged = &p->free[CC__STACK_AGED], some = {0};
 
 	cc__lock(&p->lock, CC__RANK_POOL);
-	all = p->warm;
-	while ((s = cc__stack_pop(&all)) != NULL) {
-		if (s->idle_since == p->period) {
-			cc__stack_push(&warm, s);
-			continue;
-		}
-		if (p->hooks.acquire != NULL) {
-			end_hooked(p, s);
-			continue;
-		}
-		s->idle_since = COLD;
-		cc__stack_push(&p->cold, s);
-		turned++;
-	}
-	p->warm = warm;
-	if (turned > 0)
-		for (struct cc__stack_region *r = p->regions; r != NULL; r = r->next)
-			discard_runs(p, r);
-	p->period = p->period + 1 == COLD ? 0 : p->period + 1;
-	left = warm.count > 0;
+	while (some.count < A_FEW && aged->count > 0)
+		cc__stack_push(&some, cc__stack_pop(aged));
 	cc__unlock(&p->lock);
-	return left;
+	if (some.count == 0)
+		return false;
+	for (struct cc__stack *s = some.first; s != NULL && p->hooks.acquire == NULL; s = s->next)
+		cc__pages_discard(cc__stack_bottom(p, s), p->size - p->guard_size);
+	cc__lock(&p->lock, CC__RANK_POOL);
+	for (struct cc__stack *s; (s = cc__stack_pop(&some)) != NULL;)
+		if (p->hooks.acquire != NULL)
+			end_hooked(p, s);
+		else
+			cc__stack_push(&p->free[CC__STACK_COLD], s);
+	cc__unlock(&p->lock);
+	return true;
+}
+
+/* Everybody is a period older; unless somebody is still busy with the last one's.
+ * Under the lock. */
+static void grow_older(struct cc__stack_pool *p)
+{
+	if (p->free[CC__STACK_AGED].count > 0)
+		return;
+	p->free[CC__STACK_AGED] = p->free[CC__STACK_RESTED];
+	p->free[CC__STACK_RESTED] = p->free[CC__STACK_WARM];
+	p->free[CC__STACK_WARM] = (struct cc__stack_list){0};
+}
+
+cc_time cc__stack_pool_age(struct cc__stack_pool *p, cc_time now, cc_time idle)
+{
+	cc_time again = CC_FOREVER;
+
+	cc__lock(&p->lock, CC__RANK_POOL);
+	if (now >= p->age_at) {
+		p->age_at = idle < CC_FOREVER - now ? now + idle : CC_FOREVER;
+		grow_older(p);
+	}
+	if (p->free[CC__STACK_WARM].count + p->free[CC__STACK_RESTED].count > 0)
+		again = p->age_at;
+	cc__unlock(&p->lock);
+	while (chill_some(p))
+		continue;
+	return again;
 }

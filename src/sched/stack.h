@@ -7,7 +7,8 @@
  *     one mapping; with split guards each stack costs two of vm.max_map_count,
  *     so the pool knows its ceiling from the start.
  * T3  A stack on its way back to the pool keeps its pages: it will be wanted
- *     again, warm.  What has lain unused for stack_idle gives them back.
+ *     again, warm.  What has lain unused for stack_idle or up to twice as long
+ *     gives them back, a few at a time.
  * T4  Contexts begin at different offsets (colours), else all fibers would
  *     fight for one set of the cache. */
 #ifndef CC__SCHED_STACK_H
@@ -17,6 +18,7 @@
 
 #include "base/lock.h"
 #include "os/context.h"
+#include "sched/timer.h"
 
 struct cc__fiber;
 
@@ -29,13 +31,17 @@ struct cc__stack {
 	struct cc__fiber *fiber;	/* bound to; NULL: free.  Read by the fault handler */
 	void *memory;			/* lowest address, the guard's; constant */
 	uint32_t colour;		/* constant */
-	uint32_t idle_since;		/* the pool's period when it was freed */
 	cc__a32 stuck;			/* 1: its fiber was found stuck (sysmon.h); set under
 					 * the fiber's lock, a hint to everybody */
 	struct cc__stack_tools tools;
+	struct cc__timer alarm;		/* of its fiber's wait */
 };
 
 struct cc__stack_region;
+
+/* How long a stack has been free: since this period began, since the one before,
+ * for longer; and COLD, its pages given back. */
+enum cc__stack_age { CC__STACK_WARM, CC__STACK_RESTED, CC__STACK_AGED, CC__STACK_COLD, CC__STACK_AGES };
 
 /* Stacks that a pool hands out in one hold of its lock, or takes back. */
 struct cc__stack_list {
@@ -56,10 +62,9 @@ struct cc__stack_pool {
 	struct cc__lock lock;
 	/* Below: the lock. */
 	struct cc__stack_region *regions;	/* newest first; the newest has room */
-	struct cc__stack_list warm;		/* freed, pages still there; newest first */
-	struct cc__stack_list cold;		/* pages given back */
+	struct cc__stack_list free[CC__STACK_AGES];	/* each newest first */
 	size_t made;				/* stacks in existence */
-	uint32_t period;			/* counts calls of cc__stack_pool_age */
+	cc_time age_at;				/* when the period ends */
 };
 
 /* 0 or an error number.  `config` has been checked. */
@@ -97,9 +102,10 @@ size_t cc__stack_pool_made(struct cc__stack_pool *p);
 /* Why cc__stack_get fails: one line for the log, with the remedy. */
 void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
 
-/* A period has passed: stacks that were free for all of it give their pages
- * back (hooked ones go back whole).  True while warm ones are left. */
-bool cc__stack_pool_age(struct cc__stack_pool *p);
+/* If a period of the length `idle` has passed: stacks that were free for all of it
+ * give their pages back (hooked ones go back whole).  When to ask again; CC_FOREVER:
+ * when stacks have been put here. */
+cc_time cc__stack_pool_age(struct cc__stack_pool *p, cc_time now, cc_time idle);
 
 /* Where a context begins on it, and the lowest address it may use. */
 __attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,

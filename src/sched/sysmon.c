@@ -1,4 +1,6 @@
 /* sysmon.c - the monitor of sysmon.h: look at each worker, judge, tick or sleep. */
+#include <limits.h>
+
 #include "sched/sysmon.h"
 
 #include <stdarg.h>
@@ -177,7 +179,7 @@ static void run_timers(struct cc__worker *w, struct look *l)
 	const cc_time next = cc__timers_earliest(&w->timers);
 
 	if (next <= l->now)
-		cc__timers_run(&w->timers, l->now);
+		cc__timers_run(&w->timers, l->now, UINT_MAX);
 	else if (next < l->timer)
 		l->timer = next;
 }

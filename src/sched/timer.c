@@ -1,79 +1,197 @@
-/* timer.c - the heap of timer.h. */
+/* timer.c - the wheel of timer.h.  All of it but the calls at the end: under the lock. */
 #include "sched/timer.h"
 
 #include "base/assert.h"
 
-static void attach(struct cc__timer **place, struct cc__timer *t)
+enum { DIGIT = 6, DIGIT_MASK = CC__TIMER_SLOTS - 1 };
+
+/* ---- units ---- */
+
+/* The one in which t is due. */
+static uint64_t unit_of(const struct cc__timer *t)
 {
-	*place = t;
-	if (t != NULL)
-		t->from = place;
+	if (t->deadline <= 0)
+		return 0;
+	return ((uint64_t)t->deadline + CC__TIMER_UNIT - 1) / CC__TIMER_UNIT;
 }
 
-/* Two roots without siblings: the later one becomes the other's first child. */
-static struct cc__timer *meld(struct cc__timer *a, struct cc__timer *b)
+/* The one that has begun. */
+static uint64_t unit_at(cc_time now)
 {
-	if (a == NULL || b == NULL)
-		return a != NULL ? a : b;
-	if (b->deadline < a->deadline) {
-		struct cc__timer *t = a;
-
-		a = b;
-		b = t;
-	}
-	attach(&b->sibling, a->child);
-	attach(&a->child, b);
-	return a;
+	return now <= 0 ? 0 : (uint64_t)now / CC__TIMER_UNIT;
 }
 
-/* A list of siblings into one heap: in pairs from the left, the pairs from the
- * right.  The pairs are chained through `sibling` meanwhile. */
-static struct cc__timer *meld_all(struct cc__timer *list)
+static cc_time begin_of(uint64_t unit)
 {
-	struct cc__timer *pairs = NULL, *heap = NULL;
-
-	while (list != NULL) {
-		struct cc__timer *a = list, *b = a->sibling;
-
-		list = b != NULL ? b->sibling : NULL;
-		a->sibling = NULL;
-		if (b != NULL)
-			b->sibling = NULL;
-		a = meld(a, b);
-		a->sibling = pairs;
-		pairs = a;
-	}
-	while (pairs != NULL) {
-		struct cc__timer *next = pairs->sibling;
-
-		pairs->sibling = NULL;
-		heap = meld(heap, pairs);
-		pairs = next;
-	}
-	return heap;
+	return unit > (uint64_t)CC_FOREVER / CC__TIMER_UNIT ? CC_FOREVER - 1
+	                                                     : (cc_time)(unit * CC__TIMER_UNIT);
 }
 
-/* ---- under the lock ---- */
+/* ---- lists ---- */
+
+static void set_from(struct cc__timer *t, struct cc__timer **from)
+{
+	cc__store(&t->from, from, CC__RELAXED);	/* Relaxed: under the lock */
+}
+
+static void put_first(struct cc__timer **list, struct cc__timer *t)
+{
+	if ((t->next = *list) != NULL)
+		set_from(t->next, &t->next);
+	*list = t;
+	set_from(t, list);
+}
+
+static void clear_bit(struct cc__timers *h, unsigned level, unsigned digit)
+{
+	h->slots[level] &= ~((uint64_t)1 << digit);
+	if (h->slots[level] == 0)
+		h->levels &= ~(1u << level);
+}
+
+/* `list` is empty now; it may be a slot's. */
+static void list_emptied(struct cc__timers *h, struct cc__timer **list)
+{
+	const uintptr_t offset = (uintptr_t)list - (uintptr_t)h->slot;
+	const unsigned index = (unsigned)(offset / sizeof h->slot[0]);
+
+	if (offset < sizeof h->slot)
+		clear_bit(h, index / CC__TIMER_SLOTS, index % CC__TIMER_SLOTS);
+}
+
+/* Out of its list; the timer is its owner's then (T1). */
+static void take_out(struct cc__timers *h, struct cc__timer *t)
+{
+	struct cc__timer **from = cc__load(&t->from, CC__RELAXED);	/* Relaxed: under the lock */
+
+	if ((*from = t->next) != NULL)
+		set_from(t->next, from);
+	else
+		list_emptied(h, from);
+	/* Release: we do not touch it again, to the acquire in cc__timer_armed. */
+	cc__store(&t->from, NULL, CC__RELEASE);
+}
+
+/* ---- the wheel ---- */
+
+static struct cc__timer_slot *slot_of(struct cc__timers *h, unsigned level, unsigned digit)
+{
+	return &h->slot[level * CC__TIMER_SLOTS + digit];
+}
+
+static void put(struct cc__timers *h, struct cc__timer *t)
+{
+	const uint64_t unit = unit_of(t);
+	const cc_time due = begin_of(unit);
+	struct cc__timer_slot *slot;
+	unsigned level, digit;
+
+	if (unit <= h->at) {
+		put_first(&h->reached, t);
+		return;
+	}
+	level = (63 - (unsigned)__builtin_clzll(unit ^ h->at)) / DIGIT;
+	digit = (unsigned)(unit >> level * DIGIT) & DIGIT_MASK;
+	slot = slot_of(h, level, digit);
+	if (slot->first == NULL || due < slot->earliest)
+		slot->earliest = due;
+	put_first(&slot->first, t);
+	h->slots[level] |= (uint64_t)1 << digit;
+	h->levels |= 1u << level;
+}
+
+/* The slot of those that are due next.  False: there are none. */
+static bool next_slot(const struct cc__timers *h, unsigned *level, unsigned *digit)
+{
+	if (h->levels == 0)
+		return false;
+	*level = (unsigned)__builtin_ctz(h->levels);
+	*digit = (unsigned)__builtin_ctzll(h->slots[*level]);
+	return true;
+}
+
+static uint64_t begin_of_slot(const struct cc__timers *h, unsigned level, unsigned digit)
+{
+	const unsigned shift = level * DIGIT;
+
+	return (h->at >> shift >> DIGIT << DIGIT | digit) << shift;
+}
+
+/* Go on to the next slot that has been reached by `now`.  False: it is not that late;
+ * then as far as possible, so that what is added comes to lie low.  (As long as that
+ * is before the next slot, no timer changes its place by it.) */
+static bool advance(struct cc__timers *h, uint64_t now)
+{
+	unsigned level, digit;
+	struct cc__timer_slot *slot;
+
+	if (!next_slot(h, &level, &digit) || begin_of_slot(h, level, digit) > now) {
+		h->at = now > h->at ? now : h->at;
+		return false;
+	}
+	slot = slot_of(h, level, digit);
+	h->at = begin_of_slot(h, level, digit);
+	h->reached = slot->first;
+	set_from(h->reached, &h->reached);
+	slot->first = NULL;
+	clear_bit(h, level, digit);
+	return true;
+}
 
 static void note_earliest(struct cc__timers *h)
 {
+	unsigned level, digit;
+	cc_time first = CC_FOREVER;
+
+	if (h->reached != NULL)
+		first = begin_of(h->at);
+	else if (next_slot(h, &level, &digit))
+		first = slot_of(h, level, digit)->earliest;
 	/* Relaxed: a hint; whoever must not miss it passes a fence of idle.h. */
-	cc__store(&h->earliest, h->first != NULL ? h->first->deadline : CC_FOREVER, CC__RELAXED);
+	cc__store(&h->earliest, first, CC__RELAXED);
 }
 
-static void take_out(struct cc__timers *h, struct cc__timer *t)
+/* ---- expiry ---- */
+
+enum { TOUCHES = 64, BATCH = 16 };
+
+struct due {
+	void (*fire)(void *object, uint64_t value);
+	void *object;
+	uint64_t value;
+};
+
+/* What has expired, BATCH at most (T2, T3).  *more: there may be others. */
+static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due, bool *more)
 {
-	struct cc__timer *children = meld_all(t->child);
+	unsigned n = 0;
 
-	attach(t->from, t->sibling);
-	t->from = NULL;
-	t->child = t->sibling = NULL;
-	if (children != NULL)
-		attach(&h->first, meld(h->first, children));
+	*more = true;
+	for (unsigned touches = 0; touches < TOUCHES && n < BATCH; touches++) {
+		struct cc__timer *t = h->reached;
+
+		if (t == NULL) {
+			if ((*more = advance(h, now)))
+				continue;
+			break;
+		}
+		if (t->next != NULL)
+			__builtin_prefetch(t->next);
+		if (unit_of(t) <= h->at) {
+			__builtin_prefetch(t->object, 1);
+			due[n++] = (struct due){t->fire, t->object, t->value};
+			take_out(h, t);
+		} else {
+			if ((h->reached = t->next) != NULL)
+				set_from(h->reached, &h->reached);
+			put(h, t);
+		}
+	}
 	note_earliest(h);
+	return n;
 }
 
-/* ---- the heap ---- */
+/* ---- the calls ---- */
 
 void cc__timers_init(struct cc__timers *h)
 {
@@ -81,16 +199,18 @@ void cc__timers_init(struct cc__timers *h)
 	note_earliest(h);
 }
 
-bool cc__timers_add(struct cc__timers *h, struct cc__timer *t)
+bool cc__timers_add(struct cc__timers *h, struct cc__timer *t, cc_time recent)
 {
+	const cc_time due = begin_of(unit_of(t));
 	bool first;
 
 	cc__lock(&h->lock, CC__RANK_TIMER);
 	CC__ASSERT(!cc__timer_armed(t), "timer: armed twice");
-	t->child = t->sibling = NULL;
-	attach(&h->first, meld(h->first, t));
-	if ((first = h->first == t))
-		note_earliest(h);
+	if (h->reached == NULL)
+		advance(h, unit_at(recent));
+	put(h, t);
+	if ((first = due < cc__timers_earliest(h)))
+		cc__store(&h->earliest, due, CC__RELAXED);	/* Relaxed: as in note_earliest */
 	cc__unlock(&h->lock);
 	return first;
 }
@@ -99,36 +219,30 @@ bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t)
 {
 	bool armed;
 
+	if (!cc__timer_armed(t))
+		return false;
 	cc__lock(&h->lock, CC__RANK_TIMER);
-	if ((armed = cc__timer_armed(t)))
+	if ((armed = cc__timer_armed(t))) {
 		take_out(h, t);
+		note_earliest(h);
+	}
 	cc__unlock(&h->lock);
 	return armed;
 }
 
-bool cc__timers_run(struct cc__timers *h, cc_time now)
+unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most)
 {
-	enum { BATCH = 16 };
-	struct {
-		void (*fire)(void *object, uint64_t value);
-		void *object;
-		uint64_t value;
-	} due[BATCH];
-	unsigned n = BATCH;
-	bool any = false;
+	struct due due[BATCH];
+	unsigned fired = 0, n;
+	bool more = true;
 
-	while (n == BATCH && cc__timers_earliest(h) <= now) {
+	while (more && fired < most && cc__timers_earliest(h) <= now) {
 		cc__lock(&h->lock, CC__RANK_TIMER);
-		for (n = 0; n < BATCH && h->first != NULL && h->first->deadline <= now; n++) {
-			due[n].fire = h->first->fire;
-			due[n].object = h->first->object;
-			due[n].value = h->first->value;
-			take_out(h, h->first);
-		}
+		n = collect(h, unit_at(now), due, &more);
 		cc__unlock(&h->lock);
 		for (unsigned i = 0; i < n; i++)
 			due[i].fire(due[i].object, due[i].value);
-		any |= n > 0;
+		fired += n;
 	}
-	return any;
+	return fired;
 }

@@ -73,23 +73,30 @@ void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f)
 	cc__sched_give(w->sched, f);
 }
 
-void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)
+static void move_in_as(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	if (w->only_woken && !is_for_reserve(f)) {
 		cc__worker_give_away(w, f);
 		return;
 	}
 	cc__count(&w->moved);
-	enqueue(w, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
+	enqueue(w, f, kind);
+	if (kind == CC__URGENT)
+		w->fair_at = 0;
 }
 
-void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n)
+void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)
+{
+	move_in_as(w, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
+}
+
+void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n, bool urgent)
 {
 	unsigned unstarted = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (cc__fiber_started(f[i]))
-			cc__worker_move_in(w, f[i]);
+			move_in_as(w, f[i], urgent ? CC__URGENT : CC__READY);
 		else
 			f[unstarted++] = f[i];
 	while (unstarted > 0)
@@ -120,7 +127,7 @@ static void take_global(struct cc__worker *w)
 
 	while (n < SHARE_MAX && n < share && (taken[n] = cc__global_pop(g)) != NULL)
 		n++;
-	cc__worker_move_in_many(w, taken, n);
+	cc__worker_move_in_many(w, taken, n, false);
 }
 
 /* ---- from outside ---- */
@@ -216,12 +223,14 @@ void cc__schedule(struct cc__parker *p)
 
 bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now)
 {
-	bool any;
+	unsigned fired;
 
+	w->clock = now;
 	w->wakes = CC__URGENT;
-	any = cc__timers_run(h, now);
+	fired = cc__timers_run(h, now, CC__FAIR_RUN);
 	w->wakes = CC__READY;
-	return any;
+	w->fair_at = fired > 0 ? 0 : w->fair_at;
+	return fired > 0;
 }
 
 static void fire_wake(void *who, uint64_t ticket)
@@ -319,13 +328,13 @@ void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 
 cc_time cc__worker_age_stacks(struct cc__worker *w)
 {
-	const cc_time idle = w->sched->config.stack_idle;
+	const cc_time idle = w->sched->config.stack_idle, now = cc__now();
 
-	if (w->stacks.count > 0 && w->age_at == CC_FOREVER)
-		w->age_at = cc__from_now(idle);
-	if (w->age_at != CC_FOREVER && cc__now() >= w->age_at) {
+	if (w->stacks.count > 0 && w->age_at == CC_FOREVER && idle < CC_FOREVER - now)
+		w->age_at = now + idle;
+	if (w->age_at != CC_FOREVER && now >= w->age_at) {
 		cc__stack_put_list(&w->sched->stacks, &w->stacks);
-		w->age_at = cc__stack_pool_age(&w->sched->stacks) ? cc__from_now(idle) : CC_FOREVER;
+		w->age_at = cc__stack_pool_age(&w->sched->stacks, now, idle);
 	}
 	return w->age_at;
 }
@@ -368,15 +377,11 @@ static __attribute__((noinline)) void serve_descriptors(struct cc__worker *w)
 
 /* ---- what runs next ---- */
 
-/* Everything that has its turn every CC__FAIR_RUN picks (D4).  Returns the next of
- * those whose time has come, if there are any. */
-static __attribute__((noinline)) struct cc__fiber *serve(struct cc__worker *w)
+/* Everything that has its turn every CC__FAIR_RUN picks (D4). */
+static __attribute__((noinline)) void serve(struct cc__worker *w)
 {
-	enum { FAVOURS_IN_A_ROW = 8 };
-	struct cc__fiber *f;
-
 	/* Relaxed: our own. */
-	w->fair_at = cc__load(&w->picks, CC__RELAXED) + CC__FAIR_RUN;
+	w->fair_at = w->serve_at = cc__load(&w->picks, CC__RELAXED) + CC__FAIR_RUN;
 	cc__count(&w->serves);
 	if (cc__load(&w->stuck, CC__RELAXED) != 0)	/* Relaxed, both: a hint */
 		cc__store(&w->stuck, 0, CC__RELAXED);
@@ -385,12 +390,21 @@ static __attribute__((noinline)) struct cc__fiber *serve(struct cc__worker *w)
 	cc__worker_take_in(w);
 	if (cc__poll_waiting(&w->sched->poll) != 0)
 		serve_descriptors(w);
-	if (!w->only_woken && cc__ring_length(&w->queue.ring[CC__URGENT]) == 0)
+}
+
+/* One of those whose time has come, if there are any; now and then another. */
+static struct cc__fiber *pick_urgent(struct cc__worker *w)
+{
+	enum { FAVOURS_IN_A_ROW = 8 };
+	struct cc__fiber *f = NULL;
+
+	if (cc__ring_length(&w->queue.ring[CC__URGENT]) == 0) {
+		w->fair_at = w->serve_at;
 		return NULL;
-	w->fair_at = 0;
-	if (w->only_woken)
-		return NULL;	/* left to pick_woken */
-	f = ++w->favours % FAVOURS_IN_A_ROW == 0 ? cc__runq_pop(&w->queue) : NULL;
+	}
+	w->fair_at = 0;		/* here again, for the next */
+	if (++w->favours % FAVOURS_IN_A_ROW == 0)
+		f = cc__runq_pop(&w->queue);
 	return f != NULL ? f : cc__runq_pop_kind(&w->queue, CC__URGENT);
 }
 
@@ -411,11 +425,19 @@ static struct cc__fiber *pick_woken(struct cc__worker *w)
 
 static __attribute__((noinline)) struct cc__fiber *pick_fair(struct cc__worker *w)
 {
-	struct cc__fiber *f = serve(w);
+	/* Relaxed: our own. */
+	const bool turn = cc__load(&w->picks, CC__RELAXED) >= w->serve_at;
+	struct cc__fiber *f;
 
-	if (w->only_woken)	/* always through here: its fair_at is 0 */
+	if (turn)
+		serve(w);
+	if (w->only_woken) {
+		w->fair_at = 0;		/* so it always comes through here */
 		return pick_woken(w);
-	return f != NULL ? f : cc__runq_pop_kind(&w->queue, CC__FRESH);
+	}
+	if ((f = pick_urgent(w)) == NULL && turn)
+		f = cc__runq_pop_kind(&w->queue, CC__FRESH);
+	return f;
 }
 
 static __attribute__((noinline)) struct cc__fiber *pick_slowly(struct cc__worker *w)
@@ -425,9 +447,11 @@ static __attribute__((noinline)) struct cc__fiber *pick_slowly(struct cc__worker
 	/* Relaxed: our own. */
 	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at)
 		f = pick_fair(w);
-	if (f == NULL && !w->only_woken && (f = cc__runq_pop(&w->queue)) == NULL &&
-	    (f = serve(w)) == NULL)
-		f = cc__runq_pop(&w->queue);
+	if (f == NULL && !w->only_woken && (f = cc__runq_pop(&w->queue)) == NULL) {
+		serve(w);
+		if ((f = pick_urgent(w)) == NULL)
+			f = cc__runq_pop(&w->queue);
+	}
 	return f;
 }
 
@@ -640,22 +664,37 @@ void cc_yield(void)
 		leave(w, &f->run.context, next, AFTER_TURN, false);
 }
 
+/* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */
+static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, uint64_t ticket,
+                                   cc_time deadline)
+{
+	struct cc__timer *t = &cc__load(&f->stack, CC__RELAXED)->alarm;	/* Relaxed: our own */
+
+	t->deadline = deadline;
+	t->fire = fire_wake;
+	t->object = &f->parker;
+	t->value = ticket;
+	if (cc__timers_earliest(&w->timers) == CC_FOREVER)
+		w->clock = cc__now();	/* nobody has looked at it for the timers' sake */
+	if (cc__timers_add(&w->timers, t, w->clock))
+		cc__idle_timer(w->idle, deadline);
+	return t;
+}
+
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = cc__fiber_of(p);
 	struct cc__timers *timers = &w->timers;
-	struct cc__timer alarm = {
-	    .deadline = deadline, .fire = fire_wake, .object = p, .value = ticket};
+	struct cc__timer *alarm;
 
 	if (deadline == CC_FOREVER) {
 		leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
 		return;
 	}
-	if (cc__timers_add(timers, &alarm))
-		cc__idle_timer(w->idle, deadline);
+	alarm = set_alarm(w, f, ticket, deadline);
 	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
-	cc__timers_remove(timers, &alarm);
+	cc__timers_remove(timers, alarm);
 }
 
 /* ---- a child in place of its joiner ---- */

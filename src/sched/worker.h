@@ -13,8 +13,8 @@
  * D3  While a fiber is PARKING its worker takes only work at hand; with none it
  *     goes to its own stack, settles, and searches or sleeps there.
  * D4  At least every CC__FAIR_RUN picks a worker serves its timers, its inboxes,
- *     the global queue, now and then descriptors, and its oldest unstarted task, one of each.  So a started
- *     fiber runs after at most CC__FAIR_RUN + 9/8 of those in front of it, the
+ *     the global queue, now and then descriptors, and its oldest unstarted task, one
+ *     of each.  So a started fiber runs after at most CC__FAIR_RUN + 9/8 of those in front of it, the
  *     nth unstarted one after n times CC__FAIR_RUN, unless somebody else takes
  *     it sooner. */
 #ifndef CC__SCHED_WORKER_H
@@ -68,7 +68,10 @@ struct cc__worker {
 
 	/* The worker's own (D1). */
 	struct cc__context context;	/* its own stack, while a fiber runs */
-	uint64_t fair_at;		/* the pick at which the others have their turn */
+	/* The picks at which there is more to look at than the queue's end, and at
+	 * which everything else has its turn (D4). */
+	uint64_t fair_at, serve_at;
+	cc_time clock;			/* when it last looked, for the timers' sake */
 	unsigned favours;		/* picks of urgent fibers */
 	enum cc__kind wakes;		/* how those are queued whom it wakes */
 	struct cc__frame_cache frames;
@@ -115,16 +118,16 @@ struct cc__worker *cc__worker_here(void);
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
 /* A QUEUED fiber that was in another queue into w's, by w. */
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
-/* Several, oldest first.  Of the unstarted ones the oldest goes in last, since the
- * newest in a queue runs first.  The array is used up. */
-void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n);
+/* Several, oldest first; urgent: before others.  Of the unstarted ones the oldest goes
+ * in last, since the newest in a queue runs first.  The array is used up. */
+void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n, bool urgent);
 /* All that an inbox had, oldest first, chained through next. */
 void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest);
 /* A QUEUED fiber that w has to whoever may run it, by w. */
 void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
 /* Its inboxes, and a share of the global queue, into w's queue. */
 void cc__worker_take_in(struct cc__worker *w);
-/* The timers of h that have expired: who waits is queued before others. */
+/* Some timers of h that have expired: who waits is queued before others. */
 bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now);
 
 /* Run fibers until nothing is at hand.  On the worker's own stack. */

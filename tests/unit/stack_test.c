@@ -25,6 +25,7 @@
 
 #include "os/context.h"
 #include "os/pages.h"
+#include "sched/stack.h"
 #include "wait/wait.h"
 
 #define K ((size_t)1024)
@@ -1410,6 +1411,38 @@ TEST(idle_stacks_in_the_pool_give_their_pages_back)	/* covers: RES-33/u */
 	check_idle(CC_GUARD_AUTO, 0);
 	check_idle(CC_GUARD_AUTO, 1);
 	check_idle(CC_GUARD_AUTO, IDLERS - 2);
+}
+
+/* A period is the pool's, however many ask: what was free for less keeps its pages. */
+TEST(idle_stacks_are_as_old_as_the_pool_says)	/* covers: RES-33/u */
+{
+	enum { MANY = 200, IDLE = 1000 };	/* more than are taken in one hold */
+	const CCConfig c = config_of(64 * K, CC_GUARD_AUTO);
+	struct cc__stack_list all = {0};
+	struct cc__stack_pool p;
+	cc_time now = 5 * IDLE;
+
+	REQUIRE_EQ(cc__stack_pool_init(&p, &c), 0);
+	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
+	for (int i = 0; i < MANY; i++)
+		cc__stack_push(&all, cc__stack_get(&p));
+	cc__stack_put_list(&p, &all);
+	for (int i = 0; i < 5; i++)	/* still the period that began at 5 */
+		CHECK_EQ(cc__stack_pool_age(&p, now + i, IDLE), now + IDLE);
+	CHECK_EQ(p.free[CC__STACK_WARM].count, MANY);
+	now += IDLE;
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now + IDLE);
+	CHECK_EQ(p.free[CC__STACK_RESTED].count, MANY);
+	cc__stack_put(&p, cc__stack_get(&p));	/* has been used since */
+	now += IDLE;
+	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now + IDLE);
+	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY - 1);
+	CHECK_EQ(p.free[CC__STACK_RESTED].count, 1);
+	now += IDLE;
+	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
+	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY);
+	cc__stack_pool_fini(&p);
 }
 
 static bool all_released(void *arg)

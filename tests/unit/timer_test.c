@@ -1,231 +1,166 @@
-/* timer_test.c - the pairing heap of sched/timer.h against a sorted array.
+/* timer_test.c - the wheel of sched/timer.h against a list of what is armed.
  * ctest-label: valgrind */
 #include "test.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "sched/timer.h"
 
-enum { NODES = 500, OPERATIONS = 100000, DEADLINES = 200 };
+enum { UNIT = CC__TIMER_UNIT };
 
-/* The model: the deadlines of all armed timers, ascending. */
-struct model {
-	cc_time sorted[NODES];
-	size_t count;
+/* ---- what holds of a wheel at any time ---- */
+
+/* The nodes of a list, or -1 if a link is broken. */
+static long length(struct cc__timer *const *from)
+{
+	long n = 0;
+
+	for (; *from != NULL; from = &(*from)->next, n++)
+		if (cc__load(&(*from)->from, CC__RELAXED) != from)
+			return -1;
+	return n;
+}
+
+static uint64_t unit_of(cc_time deadline)
+{
+	return deadline <= 0 ? 0 : ((uint64_t)deadline + UNIT - 1) / UNIT;
+}
+
+/* All of a slot's are later than the wheel, for the first time in this digit. */
+static bool slot_is_sound(const struct cc__timers *h, unsigned level, unsigned digit)
+{
+	const struct cc__timer_slot *slot = &h->slot[level * CC__TIMER_SLOTS + digit];
+	const unsigned shift = level * 6;
+
+	for (const struct cc__timer *t = slot->first; t != NULL; t = t->next) {
+		const uint64_t unit = unit_of(t->deadline);
+
+		if (unit >> shift >> 6 != h->at >> shift >> 6 || (unit >> shift) % 64 != digit ||
+		    (h->at >> shift) % 64 >= digit || (uint64_t)slot->earliest > unit * UNIT)
+			return false;
+	}
+	return (slot->first != NULL) == (h->slots[level] >> digit & 1);
+}
+
+static bool wheel_is_sound(const struct cc__timers *h, long nodes)
+{
+	long n = length(&h->reached), more;
+
+	for (unsigned level = 0; level < CC__TIMER_LEVELS; level++) {
+		if ((h->slots[level] != 0) != (h->levels >> level & 1))
+			return false;
+		for (unsigned digit = 0; digit < CC__TIMER_SLOTS; digit++) {
+			more = length(&h->slot[level * CC__TIMER_SLOTS + digit].first);
+			if (more < 0 || !slot_is_sound(h, level, digit))
+				return false;
+			n += more;
+		}
+	}
+	return n == nodes && (cc__timers_earliest(h) == CC_FOREVER) == (n == 0);
+}
+
+/* ---- many, at random ---- */
+
+enum { NODES = 400, OPERATIONS = 60000 };
+
+struct world {
+	struct cc__timers wheel;
+	struct cc__timer node[NODES];
+	bool armed[NODES];
+	bool was_late[NODES];	/* due when it was added: those have no order */
+	long count;
+	cc_time now, last;	/* what fired last was due then */
 };
 
-/* The first place whose deadline is not before d. */
-static size_t place_of(const struct model *m, cc_time d)
+static struct world world;
+
+static void fired(void *object, uint64_t i)
 {
-	size_t low = 0, high = m->count;
+	struct world *w = object;
+	const cc_time due = (cc_time)unit_of(w->node[i].deadline) * UNIT;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->sorted[middle] < d)
-			low = middle + 1;
-		else
-			high = middle;
+	CHECK(w->armed[i] && !cc__timer_armed(&w->node[i]));
+	CHECK(w->node[i].deadline <= w->now);
+	if (!w->was_late[i]) {
+		CHECK(due >= w->last);
+		w->last = due;
 	}
-	return low;
+	w->armed[i] = false;
+	w->count--;
 }
 
-static void model_add(struct model *m, cc_time d)
+/* Near and far, and now and then in the past: every level has its turn. */
+static cc_time some_deadline(const struct world *w, uint64_t *random)
 {
-	size_t at = place_of(m, d);
+	const unsigned bits = (unsigned)(test_random(random) % 50);
+	const cc_time span = (cc_time)(test_random(random) & (((uint64_t)1 << bits) - 1));
 
-	memmove(&m->sorted[at + 1], &m->sorted[at], (m->count - at) * sizeof *m->sorted);
-	m->sorted[at] = d;
-	m->count++;
+	return test_random(random) % 16 == 0 ? w->now - span / 2 : w->now + span;
 }
 
-static bool model_remove(struct model *m, cc_time d)
+static void flip(struct world *w, uint64_t *random)
 {
-	size_t at = place_of(m, d);
+	const unsigned i = (unsigned)(test_random(random) % NODES);
+	struct cc__timer *t = &w->node[i];
+	cc_time earliest = cc__timers_earliest(&w->wheel);
 
-	if (at == m->count || m->sorted[at] != d)
-		return false;
-	m->count--;
-	memmove(&m->sorted[at], &m->sorted[at + 1], (m->count - at) * sizeof *m->sorted);
-	return true;
-}
-
-/* Nodes below and beside t, or -1 if a link or the order is broken. */
-static long walk(struct cc__timer *const *from, cc_time parent)
-{
-	long nodes = 0;
-
-	for (; *from != NULL; from = &(*from)->sibling) {
-		long below;
-
-		if ((*from)->from != from || (*from)->deadline < parent)
-			return -1;
-		if ((below = walk(&(*from)->child, (*from)->deadline)) < 0)
-			return -1;
-		nodes += below + 1;
+	CHECK_EQ(cc__timer_armed(t), w->armed[i]);
+	if (w->armed[i]) {
+		CHECK(cc__timers_remove(&w->wheel, t));
+		w->count--;
+	} else {
+		*t = (struct cc__timer){some_deadline(w, random), NULL, {NULL}, fired, w, i};
+		CHECK_EQ(cc__timers_add(&w->wheel, t, w->now),
+		         (cc_time)unit_of(t->deadline) * UNIT < earliest);
+		w->was_late[i] = t->deadline <= w->now;
+		w->count++;
 	}
-	return nodes;
+	w->armed[i] = !w->armed[i];
 }
 
-static bool heap_is_sound(const struct cc__timers *h, size_t nodes)
+/* The clock goes on: by little, or by as much as the next needs, or by a lot. */
+static void go_on(struct world *w, uint64_t *random)
 {
-	if (h->first != NULL && h->first->sibling != NULL)
-		return false;
-	return walk(&h->first, INT64_MIN) == (long)nodes;
+	const cc_time earliest = cc__timers_earliest(&w->wheel);
+
+	if (test_random(random) % 4 == 0 && earliest != CC_FOREVER && earliest > w->now)
+		w->now = earliest;
+	else
+		w->now += (cc_time)(test_random(random) & (((uint64_t)1 << test_random(random) % 44) - 1));
+	w->last = 0;
+	cc__timers_run(&w->wheel, w->now, UINT_MAX);
+	for (int i = 0; i < NODES; i++)
+		CHECK(!w->armed[i] || unit_of(w->node[i].deadline) > (uint64_t)w->now / UNIT);
 }
 
-static cc_time pop(struct cc__timers *h)
-{
-	struct cc__timer *t = h->first;
-
-	cc__timers_remove(h, t);
-	return t->deadline;
-}
-
-static struct cc__timer node[NODES];
-static struct cc__timers heap;
-static struct model model;
-
-static bool agree(void)
-{
-	if (model.count == 0)
-		return CHECK(heap.first == NULL);
-	return CHECK(heap.first != NULL) && CHECK_EQ(heap.first->deadline, model.sorted[0]) &&
-	       CHECK(cc__timer_armed(heap.first));
-}
-
-/* A timer that is armed is removed wherever it stands; another one is added,
- * with one deadline in four that many others have too. */
-static bool step(uint64_t *random, bool prefer_add)
-{
-	struct cc__timer *t = &node[test_random(random) % NODES];
-	const uint64_t dice = test_random(random) % 8;
-
-	if (dice == 0 && heap.first != NULL)
-		t = heap.first;
-	if (cc__timer_armed(t) && prefer_add && dice > 2)
-		return true;
-	if (cc__timer_armed(t)) {
-		cc__timers_remove(&heap, t);
-		return CHECK(!cc__timer_armed(t)) && CHECK(model_remove(&model, t->deadline));
-	}
-	if (!prefer_add && dice > 2)
-		return true;
-	t->deadline = dice < 2 ? 7 : (cc_time)(test_random(random) % DEADLINES);
-	cc__timers_add(&heap, t);
-	model_add(&model, t->deadline);
-	return CHECK(cc__timer_armed(t));
-}
-
-TEST(timers_agree_with_a_sorted_array)
+TEST(timers_agree_with_a_list)
 {
 	uint64_t random = test_seed();
-	unsigned largest = 0;
+	long most = 0;
 
-	memset(node, 0, sizeof node);
-	heap.first = NULL;
-	model.count = 0;
-	for (unsigned i = 0; i < OPERATIONS; i++) {
-		/* Tides: the heap fills and empties by turns. */
-		REQUIRE(step(&random, i / 5000 % 2 == 0));
-		REQUIRE(agree());
-		largest = model.count > largest ? (unsigned)model.count : largest;
-		if (i % 100 == 0)
-			REQUIRE(heap_is_sound(&heap, model.count));
+	memset(&world, 0, sizeof world);
+	cc__timers_init(&world.wheel);
+	world.now = 1000 * CC_SEC;
+	for (unsigned i = 0; i < OPERATIONS / test_slowness(); i++) {
+		if (test_random(&random) % 64 == 0)
+			go_on(&world, &random);
+		else
+			flip(&world, &random);
+		most = world.count > most ? world.count : most;
+		if (i % 50 == 0)
+			REQUIRE(wheel_is_sound(&world.wheel, world.count));
 	}
-	CHECK(largest > NODES / 2);
-	for (cc_time before = INT64_MIN; heap.first != NULL;) {
-		cc_time d = pop(&heap);
-
-		REQUIRE(d >= before && model_remove(&model, d));
-		before = d;
-	}
-	CHECK_EQ(model.count, 0);
+	CHECK(most > NODES / 4);
+	world.now = CC_FOREVER - 2 * UNIT;
+	world.last = 0;
+	cc__timers_run(&world.wheel, world.now, UINT_MAX);
+	CHECK_EQ(world.count, 0);
+	REQUIRE(wheel_is_sound(&world.wheel, 0));
 }
 
-TEST(timers_come_out_in_order)
-{
-	static const cc_time in[] = {5, 3, 9, 1, 7, 3, CC_FOREVER - 1, INT64_MIN, 0, 5};
-	static const cc_time out[] = {INT64_MIN, 0, 1, 3, 3, 5, 5, 7, 9, CC_FOREVER - 1};
-	struct cc__timer t[10] = {{0}};
-	struct cc__timers h = {0};
-
-	for (int i = 0; i < 10; i++) {
-		t[i].deadline = in[i];
-		cc__timers_add(&h, &t[i]);
-	}
-	CHECK(heap_is_sound(&h, 10));
-	for (int i = 0; i < 10; i++)
-		CHECK_EQ(pop(&h), out[i]);
-	CHECK(h.first == NULL);
-}
-
-TEST(timers_with_one_deadline_all_come_out)
-{
-	struct cc__timer t[64] = {{0}};
-	struct cc__timers h = {0};
-
-	for (int i = 0; i < 64; i++) {
-		t[i].deadline = 42;
-		cc__timers_add(&h, &t[i]);
-	}
-	for (int i = 0; i < 64; i++) {
-		struct cc__timer *first = h.first;
-
-		REQUIRE(first >= t && first < t + 64 && cc__timer_armed(first));
-		CHECK_EQ(pop(&h), 42);
-		CHECK(!cc__timer_armed(first));
-	}
-	CHECK(h.first == NULL);
-}
-
-/* Every node of heaps of every shape up to 12 nodes: root, only child, first,
- * middle and last of several, leaf and inner ones. */
-TEST(timers_are_removed_from_any_place)
-{
-	enum { MOST = 12 };
-
-	for (unsigned n = 1; n <= MOST; n++)
-		for (unsigned pops = 0; pops < n; pops++)
-			for (unsigned out = pops; out < n; out++) {
-				struct cc__timer t[MOST] = {{0}};
-				struct cc__timers h = {0};
-
-				/* Popping first gives the rest a shape. */
-				for (unsigned i = 0; i < n; i++) {
-					t[i].deadline = (cc_time)((i * 7) % n);
-					cc__timers_add(&h, &t[i]);
-				}
-				for (unsigned i = 0; i < pops; i++)
-					pop(&h);
-				if (!cc__timer_armed(&t[out]))
-					continue;
-				cc__timers_remove(&h, &t[out]);
-				REQUIRE(!cc__timer_armed(&t[out]));
-				REQUIRE(heap_is_sound(&h, n - pops - 1));
-			}
-}
-
-TEST(timer_is_armed_from_add_to_remove)
-{
-	struct cc__timer a = {.deadline = 1}, b = {.deadline = 2};
-	struct cc__timers h = {0};
-
-	CHECK(!cc__timer_armed(&a));
-	cc__timers_add(&h, &a);
-	cc__timers_add(&h, &b);
-	CHECK(cc__timer_armed(&a) && cc__timer_armed(&b));
-	cc__timers_remove(&h, &a);
-	CHECK(!cc__timer_armed(&a) && cc__timer_armed(&b));
-	a.deadline = 3;
-	cc__timers_add(&h, &a);	/* again, elsewhere */
-	CHECK(cc__timer_armed(&a) && h.first == &b);
-	cc__timers_remove(&h, &a);
-	cc__timers_remove(&h, &b);
-	CHECK(h.first == NULL && !cc__timer_armed(&a) && !cc__timer_armed(&b));
-	CHECK(!cc__timers_remove(&h, &a));
-}
+/* ---- one by one ---- */
 
 struct fired {
 	unsigned count;
@@ -239,55 +174,164 @@ static void note(void *object, uint64_t value)
 	f->values[f->count++] = value;
 }
 
+/* In whatever order they were added: past, near, and on every level. */
 TEST(timers_fire_in_order_what_has_expired)	/* covers: RES-39/u */
 {
-	enum { N = 40 };	/* more than one batch */
+	enum { N = 40, FIRST = 34 };	/* more than one batch */
 	struct fired f = {0};
-	struct cc__timer t[N] = {{0}};
+	struct cc__timer t[N];
 	struct cc__timers h;
 
 	cc__timers_init(&h);
 	CHECK_EQ(cc__timers_earliest(&h), CC_FOREVER);
 	for (unsigned i = 0; i < N; i++) {
-		t[i] = (struct cc__timer){.deadline = (cc_time)(i * 7 % N),
-		                          .fire = note, .object = &f, .value = i * 7 % N};
-		cc__timers_add(&h, &t[i]);
+		const unsigned k = i * 7 % N;
+
+		t[i] = (struct cc__timer){((cc_time)1 << k) * 2 * UNIT, NULL, {NULL}, note, &f, k};
+		cc__timers_add(&h, &t[i], 0);
 	}
-	CHECK_EQ(cc__timers_earliest(&h), 0);
+	CHECK_EQ(cc__timers_earliest(&h), 2 * UNIT);
 	CHECK(cc__timers_remove(&h, &t[0]));
-	CHECK_EQ(cc__timers_earliest(&h), 1);
-	CHECK(cc__timers_run(&h, 34));
-	CHECK_EQ(f.count, 34);
+	CHECK_EQ(cc__timers_earliest(&h), 4 * UNIT);
+	CHECK_EQ(cc__timers_run(&h, 4 * UNIT - 1, UINT_MAX), 0);
+	CHECK_EQ(cc__timers_run(&h, ((cc_time)1 << FIRST) * 2 * UNIT, UINT_MAX), FIRST);
+	REQUIRE_EQ(f.count, FIRST);
 	for (unsigned i = 0; i < f.count; i++)
 		CHECK_EQ(f.values[i], i + 1);
-	CHECK_EQ(cc__timers_earliest(&h), 35);
-	CHECK(!cc__timers_run(&h, 34));
-	CHECK(cc__timers_run(&h, CC_FOREVER - 1));
-	CHECK_EQ(f.count, N - 1);
+	CHECK_EQ(cc__timers_earliest(&h), ((cc_time)1 << (FIRST + 1)) * 2 * UNIT);
+	CHECK_EQ(cc__timers_run(&h, CC_FOREVER - 2 * UNIT, UINT_MAX), N - 1 - FIRST);
 	CHECK_EQ(cc__timers_earliest(&h), CC_FOREVER);
+}
+
+TEST(timer_never_fires_early_and_at_most_a_unit_late)
+{
+	for (cc_time d = 5 * UNIT - 3; d <= 5 * UNIT + 3; d++) {
+		struct fired f = {0};
+		struct cc__timer t = {d, NULL, {NULL}, note, &f, 1};
+		struct cc__timers h;
+
+		cc__timers_init(&h);
+		cc__timers_add(&h, &t, 0);
+		CHECK(cc__timers_earliest(&h) >= d && cc__timers_earliest(&h) < d + UNIT);
+		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h) - 1, 1), 0);
+		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h), 1), 1);
+	}
+}
+
+TEST(timers_of_the_past_and_of_the_end_of_time)
+{
+	static const cc_time in[] = {INT64_MIN, -1, 0, 1, CC_FOREVER - 1};
+	struct fired f = {0};
+	struct cc__timer t[5];
+	struct cc__timers h;
+
+	cc__timers_init(&h);
+	for (unsigned i = 0; i < 5; i++) {
+		t[i] = (struct cc__timer){in[i], NULL, {NULL}, note, &f, i};
+		cc__timers_add(&h, &t[i], 0);
+	}
+	CHECK_EQ(cc__timers_run(&h, UNIT, UINT_MAX), 4);
+	CHECK(cc__timers_earliest(&h) < CC_FOREVER);
+	CHECK(wheel_is_sound(&h, 1));
+	CHECK(cc__timers_remove(&h, &t[4]));
+}
+
+/* Not all at once (T3): who asks for one gets about a batch, the rest stays due. */
+TEST(timers_with_one_deadline_come_out_by_and_by)
+{
+	enum { N = 64 };
+	struct fired f = {0};
+	struct cc__timer t[N];
+	struct cc__timers h;
+	unsigned n;
+
+	cc__timers_init(&h);
+	for (unsigned i = 0; i < N; i++) {
+		t[i] = (struct cc__timer){100 * UNIT, NULL, {NULL}, note, &f, i};
+		cc__timers_add(&h, &t[i], 0);
+	}
+	for (unsigned all = 0; all < N; all += n) {
+		n = cc__timers_run(&h, 200 * UNIT, 1);
+		REQUIRE(n >= 1 && n < N / 2);
+		CHECK_EQ(f.count, all + n);
+		CHECK_EQ(cc__timers_earliest(&h) <= 200 * UNIT, all + n < N);
+		REQUIRE(wheel_is_sound(&h, N - (long)f.count));
+	}
+}
+
+/* First, middle and last of a slot; alone in it; of a slot that is being taken apart. */
+TEST(timers_are_removed_from_any_place)
+{
+	enum { MOST = 40 };
+	static struct fired f;
+
+	for (unsigned n = 1; n <= MOST; n++)
+		for (unsigned out = 0; out < n; out++)
+			for (unsigned run = 0; run < 2; run++) {
+				struct cc__timer t[MOST];
+				struct cc__timers h;
+				long left = (long)n;
+
+				f.count = 0;
+				cc__timers_init(&h);
+				for (unsigned i = 0; i < n; i++) {
+					t[i] = (struct cc__timer){(100 + i % 3) * UNIT, NULL, {NULL}, note, &f, i};
+					cc__timers_add(&h, &t[i], 0);
+				}
+				if (run)
+					left -= (long)cc__timers_run(&h, 101 * UNIT, 1);
+				left -= cc__timer_armed(&t[out]);
+				CHECK_EQ(cc__timers_remove(&h, &t[out]), left + f.count < n);
+				REQUIRE(!cc__timer_armed(&t[out]) && wheel_is_sound(&h, left));
+			}
+}
+
+TEST(timer_is_armed_from_add_to_remove)
+{
+	struct cc__timer a = {.deadline = UNIT}, b = {.deadline = 2 * UNIT};
+	struct cc__timers h;
+
+	cc__timers_init(&h);
+	CHECK(!cc__timer_armed(&a));
+	cc__timers_add(&h, &a, 0);
+	cc__timers_add(&h, &b, 0);
+	CHECK(cc__timer_armed(&a) && cc__timer_armed(&b));
+	cc__timers_remove(&h, &a);
+	CHECK(!cc__timer_armed(&a) && cc__timer_armed(&b));
+	a.deadline = 3 * UNIT;
+	cc__timers_add(&h, &a, 0);	/* again, elsewhere */
+	CHECK(cc__timer_armed(&a));
+	CHECK_EQ(cc__timers_earliest(&h), 2 * UNIT);
+	cc__timers_remove(&h, &a);
+	cc__timers_remove(&h, &b);
+	CHECK(!cc__timer_armed(&a) && !cc__timer_armed(&b));
+	CHECK_EQ(cc__timers_earliest(&h), CC_FOREVER);
+	CHECK(!cc__timers_remove(&h, &a));
 }
 
 TEST(timer_add_tells_the_earliest)
 {
-	struct cc__timer a = {.deadline = 5}, b = {.deadline = 7}, c = {.deadline = 3};
+	struct cc__timer a = {.deadline = 5 * UNIT}, b = {.deadline = 7 * UNIT};
+	struct cc__timer c = {.deadline = 3 * UNIT};
 	struct cc__timers h;
 
 	cc__timers_init(&h);
-	CHECK(cc__timers_add(&h, &a));
-	CHECK(!cc__timers_add(&h, &b));
-	CHECK(cc__timers_add(&h, &c));
-	CHECK_EQ(cc__timers_earliest(&h), 3);
+	CHECK(cc__timers_add(&h, &a, 0));
+	CHECK(!cc__timers_add(&h, &b, 0));
+	CHECK(cc__timers_add(&h, &c, 0));
+	CHECK_EQ(cc__timers_earliest(&h), 3 * UNIT);
 }
 
 #ifdef CC__DEBUG
 static void add_twice(void *arg)
 {
 	struct cc__timer t = {.deadline = 1};
-	struct cc__timers h = {0};
+	struct cc__timers h;
 
 	(void)arg;
-	cc__timers_add(&h, &t);
-	cc__timers_add(&h, &t);
+	cc__timers_init(&h);
+	cc__timers_add(&h, &t, 0);
+	cc__timers_add(&h, &t, 0);
 }
 #endif
 
