@@ -17,10 +17,56 @@ _Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
 
 static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
 
-/* Frames that move between a cache and the slab in one hold of its lock. */
-enum { CACHE_FILL = 64, CACHE_MAX = 256 };
-
 /* ---- pool ---- */
+
+/* A whole chain, and how many the depot takes. */
+enum { CHAIN = 128, DEPOT = 64 };
+
+/* Where frames go from a worker that ends tasks to one that spawns them: whole chains,
+ * which nobody walks.  Each frame's lines are in another core's cache. */
+static struct {
+	struct cc__lock lock;
+	unsigned count;			/* lock */
+	struct cc__frame_chain chain[DEPOT];	/* lock */
+} depot;
+
+static void depot_put(struct cc__frame_chain *c)
+{
+	struct cc__fiber *last;
+	bool room;
+
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if ((room = depot.count < DEPOT))
+		depot.chain[depot.count++] = *c;
+	cc__unlock(&depot.lock);
+	for (last = c->first; !room && last->next != NULL; last = last->next)
+		continue;
+	if (!room)
+		cc__slab_put_chain(&frames, c->first, last);
+	*c = (struct cc__frame_chain){0};
+}
+
+static bool depot_get(struct cc__frame_chain *c)
+{
+	bool any;
+
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if ((any = depot.count > 0))
+		*c = depot.chain[--depot.count];
+	cc__unlock(&depot.lock);
+	return any;
+}
+
+static __attribute__((noinline)) bool refill(struct cc__frame_cache *cache)
+{
+	if (cache->spare.count > 0) {
+		cache->chain = cache->spare;
+		cache->spare = (struct cc__frame_chain){0};
+	} else if (!depot_get(&cache->chain)) {
+		cache->chain.first = cc__slab_get_chain(&frames, CHAIN / 2, &cache->chain.count);
+	}
+	return cache->chain.first != NULL;
+}
 
 struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
 {
@@ -30,32 +76,17 @@ struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
 		if ((f = cc__slab_get(&frames)) == NULL)
 			return NULL;
 	} else {
-		if (cache->first == NULL)
-			cache->first = cc__slab_get_chain(&frames, CACHE_FILL, &cache->count);
-		if ((f = cache->first) == NULL)
+		if (cache->chain.first == NULL && !refill(cache))
 			return NULL;
-		cache->first = f->next;
-		cache->count--;
+		f = cache->chain.first;
+		cache->chain.first = f->next;
+		cache->chain.count--;
+		/* The next: both of its lines will be written. */
+		__builtin_prefetch(f->next, 1);
+		__builtin_prefetch((char *)f->next + 64, 1);
 	}
 	cc__word_assign(&f->parker);
 	return f;
-}
-
-/* The older part of the cache goes back, `keep` stay. */
-static void flush_beyond(struct cc__frame_cache *cache, unsigned keep)
-{
-	struct cc__fiber **cut = &cache->first, *first, *last;
-
-	if (cache->count <= keep)
-		return;
-	for (unsigned i = 0; i < keep; i++)
-		cut = &(*cut)->next;
-	first = last = *cut;
-	while (last->next != NULL)
-		last = last->next;
-	*cut = NULL;
-	cache->count = keep;
-	cc__slab_put_chain(&frames, first, last);
 }
 
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
@@ -65,15 +96,22 @@ void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
 		cc__slab_put(&frames, f);
 		return;
 	}
-	f->next = cache->first;
-	cache->first = f;
-	if (++cache->count > CACHE_MAX)
-		flush_beyond(cache, CACHE_MAX / 2);
+	f->next = cache->chain.first;
+	cache->chain.first = f;
+	if (++cache->chain.count < CHAIN)
+		return;
+	if (cache->spare.count > 0)
+		depot_put(&cache->spare);
+	cache->spare = cache->chain;
+	cache->chain = (struct cc__frame_chain){0};
 }
 
 void cc__frame_cache_flush(struct cc__frame_cache *cache)
 {
-	flush_beyond(cache, 0);
+	if (cache->chain.count > 0)
+		depot_put(&cache->chain);
+	if (cache->spare.count > 0)
+		depot_put(&cache->spare);
 }
 
 size_t cc__frames_made(void)

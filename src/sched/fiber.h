@@ -96,10 +96,16 @@ static inline bool cc__fiber_started(const struct cc__fiber *f)
 	return cc__load(&f->stack, CC__RELAXED) != NULL;	/* Relaxed: f is ours */
 }
 
-/* A chain of free frames that its owner alone touches. */
-struct cc__frame_cache {
+/* A chain of free frames. */
+struct cc__frame_chain {
 	struct cc__fiber *first;
 	unsigned count;
+};
+
+/* Free frames that its owner alone touches: the chain in use, and one that is empty or
+ * whole. */
+struct cc__frame_cache {
+	struct cc__frame_chain chain, spare;
 };
 
 /* A frame for one task, ASSIGNED; cache NULL: straight from the slab. */

@@ -730,7 +730,9 @@ struct census {
 
 static unsigned cached_frames(void)
 {
-	return cc__worker_here()->frames.count;
+	const struct cc__frame_cache *c = &cc__worker_here()->frames;
+
+	return c->chain.count + c->spare.count;
 }
 
 static int reuse_frames(void *arg)

@@ -544,7 +544,7 @@ TEST(frame_is_not_reused_before_its_task_is_done)	/* covers: SCH-09/f, SCH-66/f,
 		CHECK_EQ(cc_task_spawn(rt, &many[i], NULL, nothing, NULL), 0);
 		CHECK(many[i].frame != task.frame);
 	}
-	CHECK(worker()->frames.first != task.frame);
+	CHECK(worker()->frames.chain.first != task.frame);
 	point_release(ended);
 	CHECK_EQ(cc_task_join(task, CC_FOREVER, &result), 0);
 	CHECK_EQ(result, 5);
