@@ -18,12 +18,18 @@ extern struct cc__fork_mark cc__fork_mark __attribute__((visibility("hidden")));
 /* The mark is wiped: true unless there was no runtime. */
 bool cc__fork_left_some(void);
 
-static inline bool cc__forked(void)
+/* False: we are certainly not such a copy. */
+static inline bool cc__fork_wiped(void)
 {
 	/* Relaxed, both: a child sees what its only thread saw. */
 	cc__a32 *mark = cc__load(&cc__fork_mark.at, CC__RELAXED);
 
-	return __builtin_expect(cc__load(mark, CC__RELAXED) == 0, 0) && cc__fork_left_some();
+	return __builtin_expect(cc__load(mark, CC__RELAXED) == 0, 0);
+}
+
+static inline bool cc__forked(void)
+{
+	return cc__fork_wiped() && cc__fork_left_some();
 }
 
 /* A runtime is about to start; one has ended. */

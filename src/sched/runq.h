@@ -176,24 +176,45 @@ static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum c
 	return room;
 }
 
-/* The oldest started one.  With many fibers neither their frames nor the tops of
- * their stacks are in the cache when their turn comes, nor is the stack's page in
- * the TLB: both are sent for in time.  Under R1; relaxed: as above. */
+/* With many fibers neither their frames nor the tops of their stacks are in the cache
+ * when their turn comes, nor is the stack's page in the TLB: both are sent for in time.
+ * Of more than four, the oldest at `head`. */
+static inline void cc__ring_ahead(struct cc__fiber **slot, uint32_t mask, uint32_t head)
+{
+	__builtin_prefetch(slot[(head + 4) & mask]);
+	__builtin_prefetch(slot[(head + 2) & mask]->run.context.sp);
+}
+
+/* The oldest started one.  Under R1; relaxed: as above. */
 static inline struct cc__fiber *cc__ring_oldest_ahead(struct cc__ring *r)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED);
 	const uint32_t count = cc__load(&r->tail, CC__RELAXED) - head;
-	struct cc__fiber **slot = r->slot;
-	const uint32_t mask = r->mask;
 
 	if (count == 0)
 		return NULL;
 	cc__store(&r->head, head + 1, CC__RELAXED);
-	if (count > 4) {
-		__builtin_prefetch(slot[(head + 4) & mask]);
-		__builtin_prefetch(slot[(head + 2) & mask]->run.context.sp);
-	}
-	return slot[head & mask];
+	if (count > 4)
+		cc__ring_ahead(r->slot, r->mask, head);
+	return r->slot[head & r->mask];
+}
+
+/* The same, and f at the end, in the room that it leaves. */
+static inline struct cc__fiber *cc__ring_turn(struct cc__ring *r, struct cc__fiber *f)
+{
+	const uint32_t head = cc__load(&r->head, CC__RELAXED), tail = cc__load(&r->tail, CC__RELAXED);
+	struct cc__fiber **slot = r->slot, *next;
+	const uint32_t mask = r->mask;
+
+	if (head == tail)
+		return NULL;
+	if (tail - head > 4)
+		cc__ring_ahead(slot, mask, head);
+	next = slot[head & mask];
+	slot[tail & mask] = f;
+	cc__store(&r->head, head + 1, CC__RELAXED);
+	cc__store(&r->tail, tail + 1, CC__RELAXED);
+	return next;
 }
 
 /* The next to run in the ordinary order: started, else unstarted. */
@@ -210,16 +231,16 @@ static inline struct cc__fiber *cc__runq_pop(struct cc__runq *q)
 
 /* f goes to the end and the next started one comes out, all in one: f is still
  * running, so the caller stays inside, and leaves on another stack.  NULL:
- * there is no other, and the caller is not inside. */
+ * there is no other, or a thief to be met, and the caller is not inside. */
 static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fiber *f)
 {
-	struct cc__ring *r = &q->ring[CC__READY];
-	struct cc__fiber *next;
+	struct cc__fiber *next = NULL;
 
-	cc__runq_enter(q);
-	if ((next = cc__ring_oldest_ahead(r)) != NULL)
-		cc__ring_append(r, f);	/* into the room that next has left */
-	else
+	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
+	cc__store(&q->busy, 1, CC__RELAXED);
+	cc__fence_light();
+	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) != CC__NOBODY, 0) ||
+	    (next = cc__ring_turn(&q->ring[CC__READY], f)) == NULL)
 		cc__runq_leave(q);
 	return next;
 }

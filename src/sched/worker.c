@@ -516,10 +516,11 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 {
 	void *object = (void *)(left & ~(uintptr_t)AFTER_MASK);
 
-	switch ((enum after)(left & AFTER_MASK)) {
-	case AFTER_TURN:
+	if (__builtin_expect(left == AFTER_TURN, 1)) {
 		settle_turn(w);
-		break;
+		return;
+	}
+	switch ((enum after)(left & AFTER_MASK)) {
 	case AFTER_YIELD:
 		settle_yield(w, object);
 		break;
@@ -627,25 +628,10 @@ static struct cc__fiber *fiber_on(const struct cc__worker *w)
 	           : cc__fiber_of(cc__running(w->thread));
 }
 
-/* The next started fiber, if it is its turn, with f queued behind the others; the
- * caller then leaves with AFTER_TURN.  NULL: not that simple. */
-static inline struct cc__fiber *turn_of(struct cc__worker *w, struct cc__fiber *f)
+static __attribute__((noinline)) void yield_slowly(void)
 {
-	struct cc__fiber *next;
-
-	/* Relaxed: our own. */
-	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
-	    (next = cc__runq_turn(&w->queue, f)) == NULL)
-		return NULL;
-	cc__word_turn(&f->parker, &next->parker, w->id);
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
-	cc__count(&w->picks);
-	return next;
-}
-
-static __attribute__((noinline)) void yield_slowly(struct cc__worker *w, struct cc__fiber *f)
-{
-	struct cc__fiber *next;
+	struct cc__worker *w = cc__worker_here();
+	struct cc__fiber *f = fiber_on(w), *next;
 
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
@@ -653,15 +639,45 @@ static __attribute__((noinline)) void yield_slowly(struct cc__worker *w, struct 
 		leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);
 }
 
+/* If the next at hand is a started fiber, it runs, and the caller is behind all others
+ * in one visit to the queue.  What is not that simple goes the way of all fibers.
+ * Nothing here needs a register that a call preserves, so nothing is saved twice. */
+static inline __attribute__((always_inline)) void yield(struct cc__thread *t, bool watched)
+{
+	struct cc__worker *w = t != NULL ? t->worker : NULL;
+	struct cc__fiber *f, *next;
+
+	/* Relaxed: our own. */
+	if (w == NULL || cc__running(t) == &t->parker || cc__fork_wiped() ||
+	    cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
+	    (next = cc__runq_turn(&w->queue, f = cc__fiber_of(cc__running(t)))) == NULL) {
+		yield_slowly();
+		return;
+	}
+	if (watched) {
+		cc__word_yield(&f->parker);
+		cc__word_claim(&next->parker, w->id);
+		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+	} else {
+		cc__word_turn(&f->parker, &next->parker, w->id);
+	}
+	cc__count(&w->picks);
+	leave(w, &f->run.context, next, AFTER_TURN, false);
+}
+
+static __attribute__((noinline)) void yield_watched(struct cc__thread *t)
+{
+	yield(t, true);
+}
+
 void cc_yield(void)
 {
-	struct cc__worker *w = cc__worker_here();
-	struct cc__fiber *f = fiber_on(w), *next;
+	struct cc__thread *t = cc__tls_get();
 
-	if (f == NULL || cc__forked() || (next = turn_of(w, f)) == NULL)
-		yield_slowly(w, f);
+	if (cc__watched())
+		yield_watched(t);
 	else
-		leave(w, &f->run.context, next, AFTER_TURN, false);
+		yield(t, false);
 }
 
 /* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */

@@ -187,14 +187,9 @@ static inline void cc__word_yield(struct cc__parker *p)
 	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
 }
 
-/* The two of a yield, and one look whether somebody watches. */
+/* Both of a yield, cc__word_yield and cc__word_claim, while nobody watches. */
 static inline void cc__word_turn(struct cc__parker *from, struct cc__parker *to, unsigned worker)
 {
-	if (__builtin_expect(cc__watched(), 0)) {
-		cc__word_yield(from);
-		cc__word_claim(to, worker);
-		return;
-	}
 	/* Relaxed, both: as in cc__word_yield and cc__word_claim. */
 	cc__store(&from->word, cc__word_with(cc__word_mine(from, CC__OWNED), CC__QUEUED), CC__RELAXED);
 	cc__store(&to->word, cc__word_claimed(cc__word_mine(to, CC__QUEUED), worker), CC__RELAXED);

@@ -4,6 +4,11 @@
 
 #include "base/atomic.h"
 
+static inline bool cc__fork_wiped(void)
+{
+	return false;
+}
+
 static inline bool cc__forked(void)
 {
 	return false;
