@@ -1,4 +1,5 @@
 /* timers.c - do sleepers wake in time, and how many can there be? */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "bench.h"
@@ -77,11 +78,36 @@ static void timers_1k(const char *name)
 	timers(name, 1000);
 }
 
-/* ---- a timer that is made and cancelled: wants a public timer ---- */
+/* ---- a task that is to begin in a second, and is taken back ---- */
+
+static int never(void *arg)
+{
+	(void)arg;
+	bench_check(false, "a task that was taken back runs");
+	return 0;
+}
+
+static cc_time set_and_recall(long n)
+{
+	const cc_time begin = cc_now();
+	CCTask task;
+
+	for (long i = 0; i < n; i++) {
+		const CCTaskOptions later = {.start = cc_now() + CC_SEC};
+
+		bench_check(cc_task_spawn(NULL, &task, &later, never, NULL) == 0 &&
+		                cc_task_recall(task) == 0,
+		            "a timer failed");
+	}
+	return cc_now() - begin;
+}
 
 static void timer_cancel(const char *name)
 {
-	bench_none(name);
+	long n;
+	const cc_time ns = bench_calibrate(50000, set_and_recall, &n);
+
+	bench_report(name, n, ns, "\"op\":\"spawn_later_and_recall\"");
 }
 
 /* ---- many that sleep at the same time ---- */

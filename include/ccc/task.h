@@ -28,12 +28,13 @@ typedef enum CCMigration {
 typedef struct CCTaskOptions {
 	const char *name;	/* copied, 15 characters; NULL: none */
 	CCMigration migration;
+	cc_time start;		/* it begins then, not before; 0 or in the past: at once */
 } CCTaskOptions;
 
 /* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
  * `out` the task must be joined or detached; without, it is detached from the
- * start.  `options` may be NULL.  EINVAL: no main, a name too long, or no
- * such migration; ENOMEM;
+ * start.  `options` may be NULL.  EINVAL: no main, a name too long, no such
+ * migration, or a start at CC_FOREVER; ENOMEM;
  * EAGAIN: tasks already wait for stacks that the system does not grant;
  * ECANCELED: the runtime is ending (cc_runtime_free) and takes no more; whatever kept
  * the default runtime from starting.  Nothing is spawned on an error.  Any thread;
@@ -55,6 +56,18 @@ CC_API int cc_task_join(CCTask task, cc_time deadline, int *result);
 
 /* Give the handle up: nobody will join.  EINVAL as above.  Any thread. */
 CC_API int cc_task_detach(CCTask task);
+
+/* Take a task back whose start is to come: it never runs, and the handle is consumed.
+ * EALREADY: too late, it has begun or is about to; EBUSY: somebody waits for its end; the
+ * handle stays good in both cases.  EINVAL as above.  Any thread; never parks.
+ *
+ *      CCTaskOptions later = {.start = cc_now() + 5 * CC_SEC};
+ *
+ *      cc_task_spawn(NULL, &alarm, &later, give_up, job);
+ *      ...
+ *      if (cc_task_recall(alarm) != 0)
+ *              cc_task_join(alarm, CC_FOREVER, NULL); */
+CC_API int cc_task_recall(CCTask task);
 
 /* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
 CC_API void cc_yield(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/fork.h"
+#include "sched/later.h"
 #include "sched/sched.h"
 #include "sched/stack.h"
 #include "wait/slab.h"
@@ -14,6 +15,8 @@
 _Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million tasks are 128 MB");
 #endif
 _Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
+_Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC__NAME_MAX,
+               "a name beside the timer");
 
 static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
 
@@ -206,9 +209,7 @@ static bool take_result(struct cc__fiber *f, uint64_t h, int *result)
 	return true;
 }
 
-/* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
- * handle means nothing any more. */
-static struct cc__fiber *lock_handle(CCTask task, uint64_t *h)
+struct cc__fiber *cc__frame_lock(CCTask task, uint64_t *h)
 {
 	struct cc__fiber *f = task.frame;
 
@@ -231,7 +232,7 @@ static struct cc__fiber *lock_handle(CCTask task, uint64_t *h)
 	return NULL;
 }
 
-/* With lock_handle's lock, which it drops: if the task is over, take its result
+/* With cc__frame_lock's lock, which it drops: if the task is over, take its result
  * and the frame with it.  False: it is not over, and the lock is still held. */
 static bool consume_if_done(struct cc__fiber *f, uint64_t h, int *result)
 {
@@ -291,7 +292,7 @@ int cc_task_join(CCTask task, cc_time deadline, int *result)
 		return 0;
 	if (deadline == CC_FOREVER && cc__sched_run_here(task, w.io))
 		return 0;
-	if ((f = lock_handle(task, &h)) == NULL)
+	if ((f = cc__frame_lock(task, &h)) == NULL)
 		return EINVAL;
 	if (consume_if_done(f, h, w.io))
 		return 0;
@@ -311,7 +312,7 @@ int cc_task_detach(CCTask task)
 
 	if (cc__forked())
 		return ENOTSUP;
-	if ((f = lock_handle(task, &h)) == NULL)
+	if ((f = cc__frame_lock(task, &h)) == NULL)
 		return EINVAL;
 	if (consume_if_done(f, h, &result))
 		return 0;
@@ -333,6 +334,7 @@ void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 static CCFiberState public_state(uint64_t word)
 {
 	static const CCFiberState state[] = {
+	    [CC__ASSIGNED] = CC_FIBER_QUEUED, /* it begins later */
 	    [CC__QUEUED] = CC_FIBER_QUEUED,   [CC__OWNED] = CC_FIBER_RUNNING,
 	    [CC__PARKING] = CC_FIBER_PARKED,  [CC__NOTIFIED] = CC_FIBER_PARKED,
 	    [CC__PARKED] = CC_FIBER_PARKED,   [CC__DONE] = CC_FIBER_DONE,
@@ -365,7 +367,7 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 		cc__fiber_name_of(f, &name);
 		/* Relaxed: a look at something that moves. */
 		word = cc__load(&f->parker.word, CC__RELAXED);
-		if (cc__word_state(word) != CC__ASSIGNED) {
+		if (cc__word_state(word) != CC__ASSIGNED || (f->done.user & CC__TASK_LATER)) {
 			info->runtime = cc__sched_runtime(cc__fiber_home(f));
 			info->state = public_state(word);
 			info->worker = cc__word_owner(word);
@@ -410,12 +412,15 @@ int cc_fiber_each(int (*visit)(const CCFiberInfo *info, void *arg), void *arg)
 static bool unpark_frame(void *object, void *home)
 {
 	struct cc__fiber *f = object;
-	bool ours;
+	bool ours, unbegun;
 
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
 	ours = cc__frame_hold(f) != 0 && cc__fiber_home(f) == home;
+	unbegun = ours && cc__later_take(f);
 	cc__unlock(&f->done.lock);
-	if (ours)
+	if (unbegun)
+		cc__later_begin(f);
+	else if (ours)
 		cc__unpark(&f->parker);
 	return true;
 }

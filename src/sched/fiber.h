@@ -30,13 +30,15 @@
 #include <ccc/task.h>
 
 #include "os/context.h"
+#include "sched/timer.h"
 #include "wait/wait.h"
 
 struct cc__sched;
 struct cc__stack;
 
-/* done.user, constant while it lives: the end of payload is a name. */
-enum { CC__TASK_NAMED = 1 };
+/* done.user: the end of payload is a name, constant while it lives; the task has not
+ * begun and its time has not come (later.h), under the lock. */
+enum { CC__TASK_NAMED = 1, CC__TASK_LATER = 2 };
 
 #define CC__HANDLE_DONE ((uint64_t)1 << 63)
 #define CC__HANDLE_WAITED ((uint64_t)1 << 62)
@@ -56,7 +58,10 @@ struct cc__fiber {
 		struct cc__context context;	/* then, while it does not run */
 		int result;			/* after its end */
 	} run;				/* the owner's, as the word says */
-	struct cc__fiber *next;		/* of the queue, cache or slab it is in */
+	union {
+		struct cc__fiber *next;		/* of the queue, cache or slab it is in */
+		struct cc__timers *wheel;	/* LATER: where its timer is */
+	};
 	/* Bound while started (F2).  The owner writes it; cc_fiber_each looks. */
 	CC__ATOMIC(struct cc__stack *) stack;
 	uintptr_t home;			/* constant while it lives: its scheduler, and how
@@ -65,6 +70,10 @@ struct cc__fiber {
 	cc__a64 handle;			/* the task's id and CC__HANDLE_*; 0: no task (F3) */
 	union {
 		void *arg;
+		struct {
+			void *arg;
+			struct cc__timer timer;
+		} later;		/* while it is LATER */
 		unsigned char bytes[CC__PAYLOAD];
 	} payload;			/* the task's; a name takes its last 16 bytes */
 };
@@ -124,8 +133,13 @@ void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
  * to recycle; false: it waits for a joiner.  `joined`: the caller is one. */
 bool cc__frame_end(struct cc__fiber *f, int result, bool joined);
 
-/* Unpark every fiber of `home`: its cancel flag has been set. */
+/* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
+ * been set. */
 void cc__fiber_unpark_all(const struct cc__sched *home);
+
+/* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
+ * handle means nothing any more. */
+struct cc__fiber *cc__frame_lock(CCTask task, uint64_t *h);
 
 /* Under f's lock: the id of its task, which cannot end meanwhile without that
  * lock; 0: there is none. */

@@ -20,8 +20,10 @@ struct cc__idle *cc__idle_new(void)
 
 	/* Relaxed: a stray caller of the former life (I8) may look, whatever it
 	 * sees.  The rest is as its last owner left it: nobody asleep. */
-	if (i != NULL)
+	if (i != NULL) {
 		cc__store(&i->patience, PATIENCE_LEAST, CC__RELAXED);
+		cc__store(&i->ending, 0, CC__RELAXED);
+	}
 	return i;
 }
 
@@ -305,4 +307,19 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	/* Seq_cst: before the next probe.  It may have been taken from us. */
 	cc__cas(&i->keeper, &keeper, 0, CC__SEQ_CST, CC__SEQ_CST);
 	return how;
+}
+
+/* ---- the end ---- */
+
+void cc__idle_ending(struct cc__idle *i)
+{
+	/* Seq_cst: before the workers are woken to see who is left; pairs with
+	 * cc__idle_one_less, after its caller has counted. */
+	cc__store(&i->ending, 1, CC__SEQ_CST);
+}
+
+void cc__idle_one_less(struct cc__idle *i)
+{
+	if (cc__load(&i->ending, CC__SEQ_CST) != 0)	/* Seq_cst: see above */
+		cc__idle_wake_all(i);
 }

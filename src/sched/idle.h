@@ -68,6 +68,8 @@ struct cc__idle {
 	cc__a32 patience;			/* shorter queues do not end a watch */
 	_Alignas(64) cc__a64 outside;		/* generation of everybody who is no worker */
 	cc__a64 outside_calls;			/* of these, pushes that saw somebody asleep */
+	cc__a32 ending;				/* 1: somebody waits for the end, or did; for
+						 * cc__idle_one_less */
 	struct cc__idle *next;			/* the slab's */
 	struct cc__nap nap[CC__WORKERS_MAX];
 };
@@ -93,7 +95,13 @@ void cc__idle_call(struct cc__idle *i, uint32_t left);
 enum { CC__ANY = -1 };
 void cc__idle_pushed_outside(struct cc__idle *i, int target);
 
-/* After a timer was set, by a worker: the keeper must know. */
+/* Somebody waits for the last task.  Before it says so to the workers, and wakes them. */
+void cc__idle_ending(struct cc__idle *i);
+/* A task has gone that no worker had: whoever waits for the last one must know.  The
+ * runtime may be gone, too (I6). */
+void cc__idle_one_less(struct cc__idle *i);
+
+/* After a timer was set: the keeper must know. */
 void cc__idle_timer(struct cc__idle *i, cc_time deadline);
 
 /* Descriptors are unattended, and the calling worker has something else to do. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/fork.h"
+#include "sched/later.h"
 #include "sched/stats.h"
 #include "sched/worker.h"
 #include "wait/thread.h"
@@ -261,7 +262,8 @@ bool cc__sched_at_rest(const struct cc__sched *s)
 	/* Acquire, both: the worker, from make_worker; the spawn of what it has
 	 * finished.  Relaxed, the rest: after those. */
 	const unsigned n = cc__load(&s->workers, CC__ACQUIRE);
-	uint64_t finished = 0, spawned = 0;
+	/* Seq_cst: after `stopping`, in over(). */
+	uint64_t finished = cc__load(&s->recalled_outside, CC__SEQ_CST), spawned = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		finished += cc__load(&s->worker[i]->finished, CC__ACQUIRE);
@@ -319,6 +321,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 {
 	const uint32_t number = CC__STOP_FIRST + s->stops++;
 
+	cc__idle_ending(s->idle);
 	/* Seq_cst: before the wakes; pairs with over() in search.c. */
 	cc__store(&s->stopping, number, CC__SEQ_CST);
 	cc__idle_wake_all(s->idle);
@@ -356,7 +359,8 @@ static uint64_t next_id(struct cc__thread *t)
 static bool options_good(const CCTaskOptions *o)
 {
 	return o == NULL || ((o->name == NULL || strlen(o->name) < CC__NAME_MAX) &&
-	                     (unsigned)o->migration <= CC_MIGRATE_PINNED);
+	                     (unsigned)o->migration <= CC_MIGRATE_PINNED &&
+	                     o->start != CC_FOREVER);
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
@@ -395,6 +399,8 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		/* Seq_cst: before the push; pairs with over() in search.c. */
 		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
 	CC_POINT("spawn.before_publish", &f->parker);
+	if (options != NULL && options->start > 0 && cc__later_set(s, here, f, id, options->start))
+		return 0;
 	cc__word_publish(&f->parker);
 	if (here != NULL && !here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
 		cc__worker_push(here, f, CC__FRESH);

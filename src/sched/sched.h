@@ -38,6 +38,7 @@ struct cc__sched {
 	struct cc__poll poll;		/* its own locks */
 	struct cc__blocking blocking;	/* its own lock */
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
+	cc__a64 recalled_outside;	/* taken back by them */
 	struct cc__pressure pressure;	/* the sampler's */
 	uint64_t born, calls_born;	/* constant; what idle counted of others then (I6) */
 	cc__a32 stopping;		/* enum cc__stopping */

@@ -81,6 +81,7 @@ void cc__sched_stats(struct cc__sched *s, CCStats *out)
 	    .stacks = cc__stack_pool_made(&s->stacks),
 	    .frames = cc__frames_made(),
 	};
+	out->tasks_finished = value(&s->recalled_outside);
 	for (unsigned i = 0; i < n; i++)
 		add_worker(s->worker[i], out);
 	/* Acquire: what has finished was spawned before. */

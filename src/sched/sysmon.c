@@ -179,7 +179,7 @@ static void run_timers(struct cc__worker *w, struct look *l)
 	const cc_time next = cc__timers_earliest(&w->timers);
 
 	if (next <= l->now)
-		cc__timers_run(&w->timers, l->now, UINT_MAX);
+		cc__timers_run(&w->timers, l->now, UINT_MAX, cc__worker_fire);
 	else if (next < l->timer)
 		l->timer = next;
 }

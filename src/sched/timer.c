@@ -156,7 +156,6 @@ static void note_earliest(struct cc__timers *h)
 enum { TOUCHES = 64, BATCH = 16 };
 
 struct due {
-	void (*fire)(void *object, uint64_t value);
 	void *object;
 	uint64_t value;
 };
@@ -178,8 +177,8 @@ static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due, boo
 		if (t->next != NULL)
 			__builtin_prefetch(t->next);
 		if (unit_of(t) <= h->at) {
-			__builtin_prefetch(t->object, 1);
-			due[n++] = (struct due){t->fire, t->object, t->value};
+			__builtin_prefetch(t->object, 1);	/* will be woken */
+			due[n++] = (struct due){t->object, t->value};
 			take_out(h, t);
 		} else {
 			if ((h->reached = t->next) != NULL)
@@ -230,7 +229,7 @@ bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t)
 	return armed;
 }
 
-unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most)
+unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most, cc__timer_fire *fire)
 {
 	struct due due[BATCH];
 	unsigned fired = 0, n;
@@ -241,7 +240,7 @@ unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most)
 		n = collect(h, unit_at(now), due, &more);
 		cc__unlock(&h->lock);
 		for (unsigned i = 0; i < n; i++)
-			due[i].fire(due[i].object, due[i].value);
+			fire(due[i].object, due[i].value);
 		fired += n;
 	}
 	return fired;

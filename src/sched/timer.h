@@ -31,10 +31,11 @@ struct cc__timer {
 	/* What points at it; NULL: in no wheel.  Written under the lock, NULL last of all. */
 	CC__ATOMIC(struct cc__timer **) from;
 	/* When it expires: fire(object, value), of a copy, without the lock. */
-	void (*fire)(void *object, uint64_t value);
 	void *object;
 	uint64_t value;
 };
+
+typedef void cc__timer_fire(void *object, uint64_t value);
 
 struct cc__timer_slot {
 	struct cc__timer *first;
@@ -70,7 +71,7 @@ bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t);
 
 /* Fires what has expired, in the order of the units, until `most` or a few more have
  * been.  How many.  No lock may be held. */
-unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most);
+unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most, cc__timer_fire *fire);
 
 static inline cc_time cc__timers_earliest(const struct cc__timers *h)
 {

@@ -3,6 +3,7 @@
 
 #include "base/trace.h"
 #include "os/fork.h"
+#include "sched/later.h"
 #include "wait/thread.h"
 
 /* How often a busy worker looks at descriptors. */
@@ -215,8 +216,8 @@ void cc__schedule(struct cc__parker *p)
 		make_ready(w, f, w->wakes);
 	else if (w->only_woken)
 		push_from_outside(s, f);
-	else
-		make_ready(w, f, CC__FRESH);
+	else	/* its time has come, too */
+		make_ready(w, f, w->wakes == CC__URGENT ? CC__URGENT : CC__FRESH);
 }
 
 /* ---- timers ---- */
@@ -227,15 +228,18 @@ bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time n
 
 	w->clock = now;
 	w->wakes = CC__URGENT;
-	fired = cc__timers_run(h, now, CC__FAIR_RUN);
+	fired = cc__timers_run(h, now, CC__FAIR_RUN, cc__worker_fire);
 	w->wakes = CC__READY;
 	w->fair_at = fired > 0 ? 0 : w->fair_at;
 	return fired > 0;
 }
 
-static void fire_wake(void *who, uint64_t ticket)
+void cc__worker_fire(void *object, uint64_t value)
 {
-	cc__fiber_wake(who, ticket);
+	if (cc__later_is(object))
+		cc__later_fire(object, value);
+	else
+		cc__fiber_wake(object, value);
 }
 
 /* ---- stacks ---- */
@@ -687,7 +691,6 @@ static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, ui
 	struct cc__timer *t = &cc__load(&f->stack, CC__RELAXED)->alarm;	/* Relaxed: our own */
 
 	t->deadline = deadline;
-	t->fire = fire_wake;
 	t->object = &f->parker;
 	t->value = ticket;
 	if (cc__timers_earliest(&w->timers) == CC_FOREVER)

@@ -129,6 +129,8 @@ void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
 void cc__worker_take_in(struct cc__worker *w);
 /* Some timers of h that have expired: who waits is queued before others. */
 bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now);
+/* What a worker's timers call: somebody waits (value is the ticket), or begins. */
+void cc__worker_fire(void *object, uint64_t value);
 
 /* Run fibers until nothing is at hand.  On the worker's own stack. */
 void cc__worker_run(struct cc__worker *w);

@@ -11,6 +11,7 @@
  *   from               to        who       function            then
  *   IDLE               ASSIGNED  spawner   cc__word_assign     write the thunk
  *   ASSIGNED           QUEUED    spawner   cc__word_publish    enqueue
+ *   ASSIGNED           DONE      recaller  cc__word_recall     recycle it: it never runs
  *   QUEUED             OWNED     worker    cc__word_claim      run it
  *   OWNED              QUEUED    worker    cc__word_yield      enqueue; on another stack
  *   OWNED              PARKING   sleeper   cc__word_park       publish, then look
@@ -109,7 +110,7 @@ static inline bool cc__word_legal(uint64_t from, uint64_t to)
 {
 	static const unsigned char next[] = {
 	    [CC__IDLE] = 1 << CC__ASSIGNED,
-	    [CC__ASSIGNED] = 1 << CC__QUEUED,
+	    [CC__ASSIGNED] = 1 << CC__QUEUED | 1 << CC__DONE,
 	    [CC__QUEUED] = 1 << CC__OWNED,
 	    [CC__OWNED] = 1 << CC__QUEUED | 1 << CC__PARKING | 1 << CC__DONE,
 	    [CC__PARKING] = 1 << CC__OWNED | 1 << CC__PARKED | 1 << CC__NOTIFIED,
@@ -164,6 +165,14 @@ static inline void cc__word_publish(struct cc__parker *p)
 	/* Relaxed: workers get the thunk through the queue, and who only looks
 	 * (cc_fiber_each) passes the frame's lock. */
 	CC__WORD_SET(p, w, cc__word_with(w, CC__QUEUED), CC__RELAXED);
+}
+
+static inline void cc__word_recall(struct cc__parker *p)
+{
+	uint64_t w = cc__word_mine(p, CC__ASSIGNED);
+
+	/* Relaxed: nobody else has it. */
+	CC__WORD_SET(p, w, cc__word_with(w, CC__DONE), CC__RELAXED);
 }
 
 static inline uint64_t cc__word_claimed(uint64_t w, unsigned worker)

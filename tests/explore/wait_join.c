@@ -9,6 +9,7 @@
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
+#include "sched/later.h"
 #include "sched/fiber.h"
 #include "sched/sched.h"
 
@@ -27,6 +28,18 @@ void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline
 struct cc__frame_cache *cc__frame_cache_here(void)
 {
 	return NULL;
+}
+
+bool cc__later_take(struct cc__fiber *f)
+{
+	(void)f;
+	return false;
+}
+
+void cc__later_begin(struct cc__fiber *f)
+{
+	(void)f;
+	mc_fail("later: nobody begins later here");
 }
 
 bool cc__sched_run_here(CCTask t, int *result)

@@ -12,7 +12,7 @@
  * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/worker.c
  * sched/sched.c sched/fiber.c sched/timer.c sched/runq.c sched/global.c sched/inbox.c
- * sched/idle.c sched/starved.c */
+ * sched/idle.c sched/starved.c sched/later.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -603,6 +603,69 @@ WORKER_SCENARIO(worker_fiber_deadline, .init = start_with_waiter, .body = {wake_
 WORKER_SCENARIO(worker_fiber_deadline_beside_a_push, .weak = MC_NONE,
                 .init = start_with_waiter_and_filled, .body = {wake_with_seven, push_first},
                 .daemon = 1, .final = one_result_and_one_run)
+
+/* ---- tasks that begin later ---- */
+
+static int recalled;	/* what cc_task_recall said */
+
+static void start_with_later(void)
+{
+	const CCTaskOptions o = {.start = cc__now() + CC_SEC};
+
+	start();
+	cc__tls_set(&record[MC_THREADS - 1], NULL);
+	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL) == 0);
+	cc__tls_set(NULL, NULL);
+}
+
+static void recall(void)
+{
+	be_thread();
+	recalled = cc_task_recall(task);
+}
+
+/* One of them has it (B1). */
+static void run_or_recalled(void)
+{
+	MC_ASSERT(recalled == 0 || recalled == EALREADY);
+	MC_ASSERT(cc__peek(&tasks_run) == (recalled != 0));
+	mc_outcome("%s", recalled == 0 ? "recalled" : "run");
+}
+WORKER_SCENARIO(worker_later_against_recall, .init = start_with_later, .body = {recall},
+                .daemon = 1, .final = run_or_recalled, .outcomes = "recalled run")
+
+/* It may be the last: then somebody learns that it is over, and nobody touches the
+ * scheduler any more. */
+WORKER_SCENARIO(worker_stopped_by_a_recall, .weak = MC_NONE, .init = start_with_later,
+                .body = {stop, recall}, .final = run_or_recalled, .leaks = true)
+
+/* No time is given: it begins when it is found, by the walk or by its spawner. */
+static void spawn_later(void)
+{
+	const CCTaskOptions o = {.start = cc__now() + 100 * CC_SEC};
+
+	be_thread();
+	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL);
+}
+
+static void cancel(void)
+{
+	be_thread();
+	cc__store(&sched.cancel, 1, CC__SEQ_CST);	/* as cancel_tasks in sched.c */
+	cc__fence_heavy();
+	cc__fiber_unpark_all(&sched);
+}
+
+static void run_unless_refused(void)
+{
+	MC_ASSERT(recalled == 0 || recalled == ECANCELED);
+	MC_ASSERT(cc__peek(&tasks_run) == (recalled == 0));
+	MC_ASSERT(cc__timers_earliest(&sched.worker[0]->timers) == CC_FOREVER);
+	mc_outcome("%s", recalled == 0 ? "run" : "refused");
+}
+WORKER_SCENARIO(worker_later_against_cancel, .weak = MC_NONE, .init = start,
+                .body = {spawn_later, cancel}, .daemon = 1, .final = run_unless_refused,
+                .outcomes = "run refused")
 
 /* The runtime goes away once the woken task has ended, whoever woke it. */
 static void join_and_stop(void)

@@ -111,7 +111,7 @@ static void flip(struct world *w, uint64_t *random)
 		CHECK(cc__timers_remove(&w->wheel, t));
 		w->count--;
 	} else {
-		*t = (struct cc__timer){some_deadline(w, random), NULL, {NULL}, fired, w, i};
+		*t = (struct cc__timer){some_deadline(w, random), NULL, {NULL}, w, i};
 		CHECK_EQ(cc__timers_add(&w->wheel, t, w->now),
 		         (cc_time)unit_of(t->deadline) * UNIT < earliest);
 		w->was_late[i] = t->deadline <= w->now;
@@ -130,7 +130,7 @@ static void go_on(struct world *w, uint64_t *random)
 	else
 		w->now += (cc_time)(test_random(random) & (((uint64_t)1 << test_random(random) % 44) - 1));
 	w->last = 0;
-	cc__timers_run(&w->wheel, w->now, UINT_MAX);
+	cc__timers_run(&w->wheel, w->now, UINT_MAX, fired);
 	for (int i = 0; i < NODES; i++)
 		CHECK(!w->armed[i] || unit_of(w->node[i].deadline) > (uint64_t)w->now / UNIT);
 }
@@ -155,7 +155,7 @@ TEST(timers_agree_with_a_list)
 	CHECK(most > NODES / 4);
 	world.now = CC_FOREVER - 2 * UNIT;
 	world.last = 0;
-	cc__timers_run(&world.wheel, world.now, UINT_MAX);
+	cc__timers_run(&world.wheel, world.now, UINT_MAX, fired);
 	CHECK_EQ(world.count, 0);
 	REQUIRE(wheel_is_sound(&world.wheel, 0));
 }
@@ -187,19 +187,19 @@ TEST(timers_fire_in_order_what_has_expired)	/* covers: RES-39/u */
 	for (unsigned i = 0; i < N; i++) {
 		const unsigned k = i * 7 % N;
 
-		t[i] = (struct cc__timer){((cc_time)1 << k) * 2 * UNIT, NULL, {NULL}, note, &f, k};
+		t[i] = (struct cc__timer){((cc_time)1 << k) * 2 * UNIT, NULL, {NULL}, &f, k};
 		cc__timers_add(&h, &t[i], 0);
 	}
 	CHECK_EQ(cc__timers_earliest(&h), 2 * UNIT);
 	CHECK(cc__timers_remove(&h, &t[0]));
 	CHECK_EQ(cc__timers_earliest(&h), 4 * UNIT);
-	CHECK_EQ(cc__timers_run(&h, 4 * UNIT - 1, UINT_MAX), 0);
-	CHECK_EQ(cc__timers_run(&h, ((cc_time)1 << FIRST) * 2 * UNIT, UINT_MAX), FIRST);
+	CHECK_EQ(cc__timers_run(&h, 4 * UNIT - 1, UINT_MAX, note), 0);
+	CHECK_EQ(cc__timers_run(&h, ((cc_time)1 << FIRST) * 2 * UNIT, UINT_MAX, note), FIRST);
 	REQUIRE_EQ(f.count, FIRST);
 	for (unsigned i = 0; i < f.count; i++)
 		CHECK_EQ(f.values[i], i + 1);
 	CHECK_EQ(cc__timers_earliest(&h), ((cc_time)1 << (FIRST + 1)) * 2 * UNIT);
-	CHECK_EQ(cc__timers_run(&h, CC_FOREVER - 2 * UNIT, UINT_MAX), N - 1 - FIRST);
+	CHECK_EQ(cc__timers_run(&h, CC_FOREVER - 2 * UNIT, UINT_MAX, note), N - 1 - FIRST);
 	CHECK_EQ(cc__timers_earliest(&h), CC_FOREVER);
 }
 
@@ -207,14 +207,14 @@ TEST(timer_never_fires_early_and_at_most_a_unit_late)
 {
 	for (cc_time d = 5 * UNIT - 3; d <= 5 * UNIT + 3; d++) {
 		struct fired f = {0};
-		struct cc__timer t = {d, NULL, {NULL}, note, &f, 1};
+		struct cc__timer t = {d, NULL, {NULL}, &f, 1};
 		struct cc__timers h;
 
 		cc__timers_init(&h);
 		cc__timers_add(&h, &t, 0);
 		CHECK(cc__timers_earliest(&h) >= d && cc__timers_earliest(&h) < d + UNIT);
-		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h) - 1, 1), 0);
-		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h), 1), 1);
+		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h) - 1, 1, note), 0);
+		CHECK_EQ(cc__timers_run(&h, cc__timers_earliest(&h), 1, note), 1);
 	}
 }
 
@@ -227,10 +227,10 @@ TEST(timers_of_the_past_and_of_the_end_of_time)
 
 	cc__timers_init(&h);
 	for (unsigned i = 0; i < 5; i++) {
-		t[i] = (struct cc__timer){in[i], NULL, {NULL}, note, &f, i};
+		t[i] = (struct cc__timer){in[i], NULL, {NULL}, &f, i};
 		cc__timers_add(&h, &t[i], 0);
 	}
-	CHECK_EQ(cc__timers_run(&h, UNIT, UINT_MAX), 4);
+	CHECK_EQ(cc__timers_run(&h, UNIT, UINT_MAX, note), 4);
 	CHECK(cc__timers_earliest(&h) < CC_FOREVER);
 	CHECK(wheel_is_sound(&h, 1));
 	CHECK(cc__timers_remove(&h, &t[4]));
@@ -247,11 +247,11 @@ TEST(timers_with_one_deadline_come_out_by_and_by)
 
 	cc__timers_init(&h);
 	for (unsigned i = 0; i < N; i++) {
-		t[i] = (struct cc__timer){100 * UNIT, NULL, {NULL}, note, &f, i};
+		t[i] = (struct cc__timer){100 * UNIT, NULL, {NULL}, &f, i};
 		cc__timers_add(&h, &t[i], 0);
 	}
 	for (unsigned all = 0; all < N; all += n) {
-		n = cc__timers_run(&h, 200 * UNIT, 1);
+		n = cc__timers_run(&h, 200 * UNIT, 1, note);
 		REQUIRE(n >= 1 && n < N / 2);
 		CHECK_EQ(f.count, all + n);
 		CHECK_EQ(cc__timers_earliest(&h) <= 200 * UNIT, all + n < N);
@@ -275,11 +275,11 @@ TEST(timers_are_removed_from_any_place)
 				f.count = 0;
 				cc__timers_init(&h);
 				for (unsigned i = 0; i < n; i++) {
-					t[i] = (struct cc__timer){(100 + i % 3) * UNIT, NULL, {NULL}, note, &f, i};
+					t[i] = (struct cc__timer){(100 + i % 3) * UNIT, NULL, {NULL}, &f, i};
 					cc__timers_add(&h, &t[i], 0);
 				}
 				if (run)
-					left -= (long)cc__timers_run(&h, 101 * UNIT, 1);
+					left -= (long)cc__timers_run(&h, 101 * UNIT, 1, note);
 				left -= cc__timer_armed(&t[out]);
 				CHECK_EQ(cc__timers_remove(&h, &t[out]), left + f.count < n);
 				REQUIRE(!cc__timer_armed(&t[out]) && wheel_is_sound(&h, left));

@@ -74,7 +74,7 @@ static const char letter[] = {
     [CC__PARKING] = 'P', [CC__NOTIFIED] = 'N', [CC__PARKED] = 'S', [CC__DONE] = 'D',
 };
 static const char *const allowed[] = {
-    "IA", "AQ", "QO", "OQ", "OP", "OD", "PO", "PS", "PN", "NO", "NQ", "SQ", "SO", "DI",
+    "IA", "AQ", "AD", "QO", "OQ", "OP", "OD", "PO", "PS", "PN", "NO", "NQ", "SQ", "SO", "DI",
 };
 
 static bool in_matrix(enum cc__state from, enum cc__state to)

@@ -1,0 +1,31 @@
+/* later.h - tasks that begin at a time.
+ *
+ * Until then such a task is ASSIGNED and in no queue, with a timer in its frame.
+ *
+ * B1  Three may end that, and one does: its time (it is queued), a recall (it never
+ *     runs), the end of its runtime (it is queued at once).  Who finds the mark
+ *     CC__TASK_LATER on the task's id, under the frame's lock, and clears it, is the
+ *     one.  A timer that fires too late finds another id, or no mark.
+ * B2  While the mark is there the task is alive, and so are its runtime and the wheel
+ *     that its timer is in. */
+#ifndef CC__SCHED_LATER_H
+#define CC__SCHED_LATER_H
+
+#include "sched/fiber.h"
+
+struct cc__worker;
+
+/* f, filled and ASSIGNED, begins at `start`.  `here` is the calling thread's worker of
+ * the same scheduler, or NULL.  False: that time has passed, and f is the caller's. */
+bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fiber *f,
+                   uint64_t id, cc_time start);
+/* Its time has come; `object` is what the timer had. */
+void cc__later_fire(void *object, uint64_t id);
+bool cc__later_is(const void *object);
+
+/* Under f's lock: no longer.  True: f is the caller's, and still ASSIGNED. */
+bool cc__later_take(struct cc__fiber *f);
+/* What was taken, into a queue. */
+void cc__later_begin(struct cc__fiber *f);
+
+#endif
