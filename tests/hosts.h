@@ -27,7 +27,7 @@ static inline void host_begin(struct host *h)
 
 	*h = (struct host){.rt = NULL};
 	CHECK_EQ(cc_config_init(&c), 0);
-	c.workers = HOST_WORKERS;
+	only_workers(&c, HOST_WORKERS);
 	c.idle_wait = c.stack_idle = CC_FOREVER;
 	CHECK_EQ(cc_runtime_new(&h->rt, &c), 0);
 	h->sched = (struct cc__sched *)(void *)h->rt;

@@ -25,7 +25,7 @@ struct sleeper {
 	int result;				/* main's; after sleeper_join */
 };
 
-/* With so many workers; 0: as many as usual. */
+/* With so many workers, for good; 0: as many as usual. */
 static inline CCRuntime *test_runtime_of(unsigned workers)
 {
 	CCRuntime *rt = NULL;
@@ -33,8 +33,7 @@ static inline CCRuntime *test_runtime_of(unsigned workers)
 
 	CHECK_EQ(cc_config_init(&c), 0);
 	c.stack_idle = 3600 * CC_SEC;	/* a worker's sleep has no end of its own */
-	if (workers != 0)
-		only_workers(&c, workers);
+	only_workers(&c, workers != 0 ? workers : c.workers);
 	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
 	return rt;
 }

@@ -84,6 +84,10 @@ uint64_t test_seed(void);
 uint64_t test_random(uint64_t *state);
 /* How much slower than usual everything is (TEST_TIMEOUT; 1 or more). */
 unsigned test_slowness(void);
+/* For races that are run again and again: whether there is time for one more.  On a busy
+ * machine a hand-over from thread to thread may cost a whole slice of time; a third of
+ * what the watchdog allows has to do. */
+bool test_has_time(void);
 
 /* ---- behind the macros ---- */
 

@@ -29,6 +29,7 @@ static unsigned failures;	/* of the current test; atomic, any thread counts */
 static const char *skipped;	/* why the current test was */
 static uint64_t seed;
 static bool seed_printed;	/* in the current test; atomic, any thread asks */
+static int64_t started;		/* when the current test was, in ms */
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
 enum { FATALS = sizeof fatal / sizeof *fatal };
@@ -119,6 +120,19 @@ unsigned test_slowness(void)
 	return n > 1 ? (unsigned)n : 1;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool test_has_time(void)
+{
+	return now_ms() - started < SECONDS * 1000 / 3 * (int64_t)test_slowness();
+}
+
 /* ---- a child that may die ---- */
 
 static void child(void (*fn)(void *), void *arg, int fd)
@@ -138,14 +152,6 @@ static void child(void (*fn)(void *), void *arg, int fd)
 	close(fd);
 	fn(arg);
 	_exit(0);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Reads until every writer is gone, kills `pid` when it takes too long. */
@@ -249,10 +255,10 @@ static void too_long(int sig)
 /* Returns 'p'assed, 'f'ailed or 's'kipped. */
 static char run(struct test_case *t)
 {
-	const int64_t start = now_ms();
 	char verdict = 'p';
 
 	current = t;
+	started = now_ms();
 	failures = 0;
 	skipped = NULL;
 	seed_printed = false;
@@ -267,8 +273,8 @@ static char run(struct test_case *t)
 	printf("%-5s %s", verdict == 'f' ? "FAIL" : verdict == 's' ? "skip" : "ok", t->name);
 	if (verdict == 's')
 		printf(": %s", skipped);
-	if (now_ms() - start >= 100)
-		printf("  (%" PRId64 " ms)", now_ms() - start);
+	if (now_ms() - started >= 100)
+		printf("  (%" PRId64 " ms)", now_ms() - started);
 	putchar('\n');
 	return verdict;
 }

@@ -24,6 +24,7 @@ static void add_life(const struct cc__worker *w, CCStats *out)
 	out->workers_sleeping += life == CC__LIFE_SLEEP;
 }
 
+/* A part before its whole: it is not the larger one then. */
 static void add_idle(const struct cc__counters *c, CCStats *out)
 {
 	out->searches += value(&c->searches);
@@ -31,9 +32,9 @@ static void add_idle(const struct cc__counters *c, CCStats *out)
 	out->no_wait += value(&c->no_wait);
 	out->post_announce_hits += value(&c->post_announce_hits);
 	out->stale += value(&c->stale);
+	out->wakes_vain += value(&c->vain);
 	out->woken += value(&c->woken);
 	out->timed_out += value(&c->timed_out);
-	out->wakes_vain += value(&c->vain);
 }
 
 static void add_worker(const struct cc__worker *w, CCStats *out)
@@ -50,8 +51,8 @@ static void add_worker(const struct cc__worker *w, CCStats *out)
 	out->pushes_unseen -= value(&c->calls);
 	out->inbox_pushes += value(&c->from_inboxes) + cc__inbox_length(&w->inbox) +
 	                     cc__inbox_length(&w->own);
-	out->steal_tries += value(&c->steal_tries);
 	out->steal_hits += value(&c->steal_hits);
+	out->steal_tries += value(&c->steal_tries);
 	out->stolen += value(&c->stolen);
 	out->starved += value(&c->starved);
 	out->stacks_in_use -= value(&c->stacks_given);

@@ -343,39 +343,27 @@ TEST(blocking_is_not_ended_by_a_wake_for_no_reason)
 
 /* ---- how many threads ---- */
 
-static cc__a32 inside, most_inside;
-
-static int pause_inside(void *arg)
-{
-	const uint32_t n = cc__add(&inside, 1, CC__ACQ_REL) + 1;
-	uint32_t most = cc__load(&most_inside, CC__RELAXED);
-
-	while (most < n && !cc__cas_weak(&most_inside, &most, n, CC__RELAXED, CC__RELAXED))
-		continue;
-	usleep(PAUSE / CC_USEC);
-	cc__sub(&inside, 1, CC__ACQ_REL);
-	return arg != NULL;
-}
-
+/* Eight are inside, all at once, and the others wait; then they come one by one. */
 TEST(blocking_is_bounded)
 {
 	CCRuntime *rt = test_runtime();
 	struct cc__blocking pool;
-	struct call c = {&pool, pause_inside, NULL};
+	struct gate g = {0};
+	struct call c = {&pool, block_at, &g};
 	CCTask task[MANY];
-	cc_time begin = cc_now(), took;
 
-	cc__store(&most_inside, 0, CC__RELAXED);
 	cc__blocking_init(&pool, 8, HOUR);
 	for (int i = 0; i < MANY; i++)
 		task[i] = call(rt, &c);
+	until_arrived(&g, 8);
+	TEST_UNTIL(look_at(&pool).waiting == MANY - 8);
+	CHECK_EQ(cc__load(&g.arrived, CC__ACQUIRE), 8);
+	CHECK_EQ(look_at(&pool).live, 8);
+	gate_open(&g);
 	for (int i = 0; i < MANY; i++)
 		CHECK_EQ(join(task[i]), 0);
-	took = cc_now() - begin;
-	CHECK_EQ(cc__load(&most_inside, CC__RELAXED), 8);
+	CHECK_EQ(cc__load(&g.arrived, CC__ACQUIRE), MANY);
 	CHECK_EQ(look_at(&pool).started, 8);
-	CHECK(took >= MANY / 8 * PAUSE);
-	CHECK(took < MANY / 8 * PAUSE * 4 * (cc_time)test_slowness());
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	cc__blocking_fini(&pool);
 	no_thread_is_left();
@@ -471,7 +459,7 @@ static void grow_to(CCRuntime *rt, struct cc__blocking *pool, unsigned n)
 
 TEST(blocking_idle_threads_end)
 {
-	CCRuntime *rt = test_runtime();
+	CCRuntime *rt = test_runtime_of(1);
 	const unsigned before = unjoined();
 	struct cc__blocking pool;
 

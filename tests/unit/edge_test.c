@@ -53,16 +53,17 @@ TEST(late_joiner_of_a_task_that_ended_gets_its_result)	/* covers: RES-14/f */
 	struct joiner j[JOINERS];
 	pthread_t t[JOINERS];
 	CCRuntime *rt = NULL;
-	CCTask task;
 	struct point *p;
+	cc_time late;
+	CCTask task;
 
 	NEED_POINTS();
 	CHECK_EQ(cc_runtime_new(&rt, NULL), 0);
 	task = spawn(rt, hold_worker_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
+	late = cc_now() + CC_SEC * test_slowness();	/* far enough that all are listed by then */
 	for (unsigned i = 0; i < JOINERS; i++) {
-		/* Far enough that all are listed by then. */
-		j[i] = (struct joiner){.task = task, .deadline = cc_now() + CC_SEC, .result = -1};
+		j[i] = (struct joiner){.task = task, .deadline = late, .result = -1};
 		CHECK_EQ(pthread_create(&t[i], NULL, join_until, &j[i]), 0);
 	}
 	TEST_UNTIL(listed(task) == JOINERS);

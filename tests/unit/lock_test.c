@@ -23,6 +23,7 @@ struct shared {
 	struct cc__lock lock;
 	unsigned rounds;
 	bool lose_cpu;		/* yield inside: the others find it held and sleep */
+	cc__a64 done;		/* rounds of all */
 	uint64_t plain;		/* lock */
 	uint64_t copy;		/* lock; always the same as plain outside of it */
 	uint64_t torn;		/* lock */
@@ -32,7 +33,7 @@ static void *count_up(void *arg)
 {
 	struct shared *s = arg;
 
-	for (unsigned i = 0; i < s->rounds; i++) {
+	for (unsigned i = 0; i < s->rounds && (i % 16 != 15 || test_has_time()); i++) {
 		cc__lock(&s->lock, CC__RANK_WAITQ);
 		s->torn += s->plain != s->copy;
 		s->plain++;
@@ -40,6 +41,7 @@ static void *count_up(void *arg)
 			sched_yield();
 		s->copy++;
 		cc__unlock(&s->lock);
+		cc__add(&s->done, 1, CC__RELAXED);
 	}
 	return NULL;
 }
@@ -53,7 +55,8 @@ static void count_with(unsigned threads, unsigned rounds, bool lose_cpu)
 		REQUIRE_EQ(pthread_create(&thread[i], NULL, count_up, &s), 0);
 	for (unsigned i = 0; i < threads; i++)
 		REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
-	CHECK_EQ(s.plain, (uint64_t)threads * rounds);
+	CHECK(s.plain >= threads);
+	CHECK_EQ(s.plain, cc__load(&s.done, CC__RELAXED));
 	CHECK_EQ(s.torn, 0);
 	CHECK_EQ(cc__peek(&s.lock.word), 0);
 }

@@ -60,6 +60,13 @@ TEST(frame_does_not_remember_the_worker_of_another_runtime)
 	CHECK_EQ(cc_runtime_free(small), 0);
 }
 
+/* On worker 3, which falls asleep next. */
+static int hold_before_sleep(void *arg)
+{
+	*(struct point **)arg = point_hold("worker.before_sleep", cc__worker_here());
+	return 0;
+}
+
 static bool watched_for_long(const struct cc__idle *i)
 {
 	const uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST);
@@ -80,10 +87,9 @@ TEST(worker_that_falls_asleep_under_a_watch_finds_its_inbox)
 	CCTask held, t;
 
 	NEED_POINTS();
-	TEST_UNTIL(cc__load(&idle->sleepers, CC__ACQUIRE) == 3);
-	p = point_hold("worker.before_sleep", sched_of(rt)->worker[2]);
-	for (int i = 0; i < 3; i++)
-		join(spawn_pinned(rt, nothing, NULL));	/* worker 3 comes by */
+	for (int i = 0; i < 2; i++)
+		join(spawn_pinned(rt, nothing, NULL));
+	join(spawn_pinned(rt, hold_before_sleep, &p));	/* worker 3 */
 	point_until_held(p);
 	held = spawn_pinned(rt, hold_worker_at, &g);	/* worker 1 */
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);

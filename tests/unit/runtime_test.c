@@ -326,7 +326,7 @@ static void doorstep_release(void *context, void *stack, size_t size)
 	if (cc__load(&d->armed, CC__ACQUIRE) != 0) {
 		cc__store(&d->entered, 1, CC__RELEASE);
 		TEST_UNTIL(cc__load(&d->sched->stopping, CC__SEQ_CST) != 0);
-		for (int i = 0; i < 1000; i++)	/* the wake-up that follows goes astray */
+		for (int i = 0; i < 100; i++)	/* the wake-up that follows goes astray */
 			sched_yield();
 	}
 	free(stack);
@@ -627,21 +627,25 @@ static int sleep_long(void *arg)
 
 TEST(idle_runtime_costs_no_cpu_time)
 {
-	CCRuntime *rt = start(NULL);
-	struct cc__worker *w = ((struct cc__sched *)(void *)rt)->worker[0];
+	CCConfig c = config();
+	struct cc__worker *w;
 	struct gate g = {0};
 	CCTask parked, sleeper;
+	CCRuntime *rt;
 	struct rusage r;
 	cc_time before, process;
 	clockid_t clock;
 
+	c.workers_max = c.workers;	/* no other one comes, and sleeps */
+	rt = start(&c);
+	w = ((struct cc__sched *)(void *)rt)->worker[0];
 	/* Stacks in the cache, a parked fiber, a timer: all at rest. */
 	cc__store(&g.open, 1, CC__RELAXED);
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, wait_at, &g), 0);
 	sleeper = spawn(rt, sleep_long, NULL);
 	parked = spawn(rt, join_task, &sleeper);
-	TEST_UNTIL(workers_that('S') == config().workers);
+	TEST_UNTIL(workers_that('S') == c.workers);
 	REQUIRE_EQ(pthread_getcpuclockid((pthread_t)w->os.handle, &clock), 0);
 	before = cpu_time(clock);
 	process = cpu_time(CLOCK_PROCESS_CPUTIME_ID);

@@ -47,7 +47,7 @@ static void travel(void *worker, uintptr_t after)
 
 	(void)after;
 	cc__context_entered();
-	while (the.hops < wanted) {
+	while (the.hops < wanted && (the.hops % 64 != 63 || test_has_time())) {
 		struct carrier **address = &plain;
 		struct cc__arrival a;
 
@@ -111,7 +111,7 @@ TEST(context_sees_the_storage_of_the_thread_it_is_on)
 	}
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
-	CHECK_EQ(the.hops, hops_wanted());
+	CHECK(the.hops >= 63);
 	CHECK_EQ(the.wrong_record, 0);
 	CHECK_EQ(the.wrong_locks, 0);
 	CHECK_EQ(the.wrong_depth, 0);

@@ -400,7 +400,7 @@ TEST(claimed_thread_does_not_leave_before_its_release)	/* covers: RES-56/f */
 
 	NEED_POINTS();
 	rt = test_runtime();
-	init(&w)->deadline = cc_now() + 50 * CC_MSEC;
+	init(&w)->deadline = cc_now() + 500 * CC_MSEC;	/* before that it is claimed */
 	sleeper_start(&s, rt, THREAD, wait_main, &w);
 	who = until_parked(&s);
 	claimed = point_hold("wake.claimed", who);

@@ -2,7 +2,8 @@
  * timeout against wake against cancel, selects, joins, stacks.
  * ctest-label: race
  *
- * WAIT_RACE_ROUNDS=N asks for N rounds of each combination of the park race;
+ * WAIT_RACE_ROUNDS=N asks for N rounds of each combination of the park race, as far as
+ * there is time for them (test_has_time);
  * WAIT_DUEL_ROUNDS, WAIT_SELECT_ROUNDS, WAIT_JOIN_ROUNDS, WAIT_RING_ROUNDS and
  * WAIT_LITMUS_ROUNDS are those of the others.  Nothing here wakes a sleeper in time by
  * accident: idle workers sleep for ever, and a wake that is lost is waited for
@@ -89,7 +90,7 @@ __attribute__((constructor)) static void set_hook(void)
 enum { WAKERS_MAX = 8 };
 
 struct race {
-	unsigned rounds, wakers;
+	unsigned rounds, wakers;	/* as many as were, in the end: the sleeper's */
 	cc__a32 want;			/* the round that the sleeper is in */
 	cc__a32 flag;			/* the last round that was ended */
 	cc__a32 stop, done;
@@ -104,10 +105,11 @@ static int race_sleeper(void *arg)
 	struct race *r = arg;
 	struct cc__parker *self = cc__self();
 	uint64_t seed = test_seed();
+	uint32_t round;
 
 	cc__store(&seen.who, self, CC__SEQ_CST);
 	cc__store(&r->who, self, CC__SEQ_CST);
-	for (uint32_t round = 1; round <= r->rounds; round++) {
+	for (round = 1; round <= r->rounds && test_has_time(); round++) {
 		const uint64_t commits = cc__load(&seen.commits, CC__RELAXED);
 		const uint64_t notified = cc__load(&seen.notified, CC__RELAXED);
 
@@ -123,6 +125,7 @@ static int race_sleeper(void *arg)
 		r->parked += cc__load(&seen.commits, CC__RELAXED) != commits;
 		r->notified += cc__load(&seen.notified, CC__RELAXED) != notified;
 	}
+	r->rounds = round - 1;
 	cc__store(&r->done, 1, CC__SEQ_CST);
 	cc__futex_wake(&r->done, 1);
 	return 0;
@@ -279,9 +282,10 @@ static int duel_sleeper(void *arg)
 {
 	struct duel *d = arg;
 	uint64_t seed = test_seed();
+	uint32_t round;
 
 	cc__store(&d->who, cc__self(), CC__RELEASE);
-	for (uint32_t round = 1; round <= d->rounds; round++) {
+	for (round = 1; round <= d->rounds && test_has_time(); round++) {
 		/* Some rounds are one party's alone, so that each kind of end is seen
 		 * however the machine schedules; the others are raced for. */
 		const uint32_t favoured = below(&seed, 16) + 1;
@@ -313,6 +317,7 @@ static int duel_sleeper(void *arg)
 		d->cancelled += result == ECANCELED;
 		d->timed_out += result == ETIMEDOUT;
 	}
+	d->rounds = round - 1;
 	cc__store(&d->round, UINT32_MAX, CC__SEQ_CST);
 	return 0;
 }
@@ -486,7 +491,7 @@ static int selector_main(void *arg)
 	struct selector *me = arg;
 	uint64_t seed = test_seed() + me->number;
 
-	for (unsigned i = 0; i < me->b->rounds; i++) {
+	for (unsigned i = 0; i < me->b->rounds && test_has_time(); i++) {
 		const bool hurry = below(&seed, 4) == 0;
 		uint32_t winner = 99;
 		int err = select_once(me, hurry ? cc_now() + below(&seed, 5000) : CC_FOREVER,
@@ -560,6 +565,7 @@ struct finish {
 	unsigned crowd;			/* joiners to wait for before it ends, ... */
 	unsigned spin;			/* ... and how long after that */
 	cc__a32 round, coming, arrived, told;
+	cc__a32 over;			/* there is no such round */
 };
 
 static int finish_soon(void *arg)
@@ -577,10 +583,12 @@ static int join_each(void *arg)
 {
 	struct finish *f = arg;
 
-	for (uint32_t round = 1; round <= f->rounds; round++) {
+	for (uint32_t round = 1;; round++) {
 		int result = -1, err;
 
 		TEST_UNTIL(cc__load(&f->round, CC__ACQUIRE) >= round || (cc_yield(), false));
+		if (cc__load(&f->over, CC__RELAXED) != 0)
+			return 0;
 		cc__add(&f->coming, 1, CC__RELAXED);
 		err = cc_task_join(f->task, CC_FOREVER, &result);
 		CHECK(err == 0 || err == EINVAL);
@@ -588,7 +596,6 @@ static int join_each(void *arg)
 		cc__add(&f->told, err == 0, CC__RELAXED);
 		cc__add(&f->arrived, 1, CC__ACQ_REL);
 	}
-	return 0;
 }
 
 /* Whoever is listed before the end gets the result; who comes after the frame
@@ -600,10 +607,11 @@ TEST(joiners_against_the_end)	/* covers: SCH-48/s, SCH-50/s, RES-14/s, RES-60/s 
 	CCRuntime *rt = test_runtime(), *other = test_runtime();
 	uint64_t seed = test_seed();
 	unsigned long long told = 0;
+	uint32_t round;
 
 	for (unsigned i = 0; i < JOINERS; i++)
 		sleeper_start(&s[i], other, (enum kind)(i % KINDS), join_each, &f);
-	for (uint32_t round = 1; round <= f.rounds; round++) {
+	for (round = 1; round <= f.rounds && test_has_time(); round++) {
 		uint32_t n;
 
 		f.crowd = below(&seed, JOINERS + 1);
@@ -618,6 +626,9 @@ TEST(joiners_against_the_end)	/* covers: SCH-48/s, SCH-50/s, RES-14/s, RES-60/s 
 		told += n;
 		CHECK_EQ(cc_task_join(f.task, CC_FOREVER, NULL), EINVAL);
 	}
+	f.rounds = round - 1;
+	cc__store(&f.over, 1, CC__RELAXED);
+	cc__store(&f.round, round, CC__RELEASE);
 	for (unsigned i = 0; i < JOINERS; i++)
 		CHECK_EQ(sleeper_join(&s[i]), 0);
 	printf("join rounds %u joiners %u told %.2f a round\n", f.rounds, JOINERS,
@@ -634,6 +645,7 @@ enum { RING = 16, BATONS = 4 };
 
 struct ring {
 	unsigned laps;
+	cc__a32 over;			/* this is the last one */
 	struct sem sem[RING];
 };
 
@@ -650,12 +662,15 @@ static int runner_main(void *arg)
 	struct runner *me = arg;
 	cc__a32 stamp = {(uint32_t)gettid()};
 
-	for (unsigned i = 0; i < me->ring->laps; i++) {
+	for (unsigned i = 0; i < me->ring->laps && cc__load(&me->ring->over, CC__RELAXED) == 0; i++) {
+		if (!test_has_time())
+			cc__store(&me->ring->over, 1, CC__RELAXED);
 		me->wrong += cc__xchg(&stamp, 0, CC__ACQ_REL) != (uint32_t)gettid();
 		me->wrong += sem_wait(&me->ring->sem[me->number], CC_FOREVER) != 0;
 		me->wrong += cc__xchg(&stamp, (uint32_t)gettid(), CC__ACQ_REL) != 0;
 		sem_post(&me->ring->sem[(me->number + 1) % RING]);
 	}
+	sem_post(&me->ring->sem[(me->number + 1) % RING]);	/* or it waits for us */
 	return 0;
 }
 
@@ -691,7 +706,8 @@ struct pair {
 };
 
 struct litmus {
-	unsigned rounds;
+	unsigned rounds;		/* done; thread 0's, between two meetings, as is the next */
+	bool over;
 	bool strong;
 	cc__a32 here;			/* arrivals, ever */
 	unsigned missed;		/* pairs in which neither saw the other; thread 0's */
@@ -729,12 +745,17 @@ static void store_and_look(const struct litmus *l, struct pair *p, unsigned numb
 	}
 }
 
+static unsigned litmus_rounds(void)
+{
+	return rounds_from("WAIT_LITMUS_ROUNDS", 1000);
+}
+
 static void *litmus_half(void *arg)
 {
 	struct half *h = arg;
 	struct litmus *l = h->l;
 
-	for (uint32_t round = 0; round < l->rounds; round++) {
+	for (uint32_t round = 0; !l->over; round++) {
 		meet(l, 3 * round + 1);
 		for (unsigned i = 0; i < PAIRS; i++)
 			store_and_look(l, &l->pair[i], h->number);
@@ -744,6 +765,8 @@ static void *litmus_half(void *arg)
 			cc__store(&l->pair[i].x, 0, CC__RELAXED);
 			cc__store(&l->pair[i].y, 0, CC__RELAXED);
 		}
+		if (h->number == 0)
+			l->over = ++l->rounds == litmus_rounds() || !test_has_time();
 		meet(l, 3 * round + 3);
 	}
 	return NULL;
@@ -758,8 +781,7 @@ TEST(store_buffer_litmus)	/* covers: SCH-18/s */
 		struct half h[2] = {{&l, 0}, {&l, 1}};
 		pthread_t thread[2];
 
-		l = (struct litmus){.rounds = rounds_from("WAIT_LITMUS_ROUNDS", 1000),
-		                    .strong = strong != 0};
+		l = (struct litmus){.strong = strong != 0};
 		for (int i = 0; i < 2; i++)
 			CHECK_EQ(pthread_create(&thread[i], NULL, litmus_half, &h[i]), 0);
 		for (int i = 0; i < 2; i++)

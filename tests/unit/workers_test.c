@@ -217,7 +217,7 @@ static void until_at_rest(CCRuntime *rt)
 {
 	const struct cc__idle *idle = sched_of(rt)->idle;
 
-	TEST_UNTIL(asleep(rt) == sched_of(rt)->config.workers &&
+	TEST_UNTIL(cc__sched_at_rest(sched_of(rt)) && asleep(rt) == sched_of(rt)->config.workers &&
 	           cc__load(&idle->searching, CC__ACQUIRE) == 0);
 }
 
