@@ -51,6 +51,7 @@ static uint32_t end_sleep(struct cc__idle *i, struct cc__nap *n)
 
 	if (how == CC__AWAKE)
 		return how;
+	CC_POINT("idle.before_count", n);
 	cc__add(&i->searching, 1, CC__SEQ_CST);
 	cc__sub(&i->sleepers, 1, CC__SEQ_CST);
 	return how;

@@ -107,6 +107,7 @@ static uint64_t counted(const cc__a64 *counter)
 /* ---- who holds workers ---- */
 
 struct crowd {
+	CCRuntime *rt;
 	cc__a32 open, begun;
 	CCTask task[64];
 	unsigned count;
@@ -134,7 +135,7 @@ static int block(void *arg)
 
 static void crowd_begin(struct crowd *c, CCRuntime *rt, cc_task_main *main, unsigned count)
 {
-	*c = (struct crowd){.count = count};
+	*c = (struct crowd){.rt = rt, .count = count};
 	for (unsigned i = 0; i < count; i++)
 		c->task[i] = spawn(rt, main, c);
 }
@@ -743,6 +744,48 @@ TEST(idle_runtime_has_no_ticks)	/* covers: RES-45/b */
 		CHECK_EQ(counted(&m->ticks), ticks);
 	}
 	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+static void *spawn_burn(void *arg)
+{
+	struct crowd *c = arg;
+
+	c->task[0] = spawn(c->rt, burn, c);
+	return NULL;
+}
+
+/* Whoever wakes the worker is held up before it has counted that: the worker runs, and the
+ * count says that it sleeps. */
+TEST(monitor_ticks_while_a_worker_is_counted_as_asleep)	/* covers: SCH-71/u */
+{
+	CCConfig config = config_of(1, 3);
+	struct crowd c = {.count = 2};
+	struct cc__sysmon *m;
+	struct cc__idle *idle;
+	struct point *p;
+	pthread_t waker;
+	uint64_t ticks;
+
+	NEED_POINTS();
+	config.scale_interval = CC_MSEC;
+	c.rt = runtime_with(&config);
+	m = &sched_of(c.rt)->sysmon;
+	idle = sched_of(c.rt)->idle;
+	TEST_UNTIL(cc__load(&idle->nap[0].asleep, CC__ACQUIRE) == CC__ASLEEP &&
+	           cc__load(&idle->searching, CC__ACQUIRE) == 0);
+	p = point_hold("idle.before_count", &idle->nap[0]);
+	CHECK_EQ(pthread_create(&waker, NULL, spawn_burn, &c), 0);
+	point_until_held(p);
+	TEST_UNTIL((cc__futex_wake(&idle->nap[0].asleep, 1), begun(&c) == 1));
+	CHECK_EQ(cc__load(&idle->sleepers, CC__ACQUIRE), 1);
+	ticks = counted(&m->ticks);
+	TEST_UNTIL(counted(&m->ticks) - ticks > 100);	/* it would have gone to sleep by now */
+	point_release(p);
+	pthread_join(waker, NULL);
+	c.task[1] = spawn(c.rt, burn, &c);
+	TEST_UNTIL(begun(&c) == 2);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(c.rt), 0);
 }
 
 TEST(pressure_is_zero_at_rest)	/* covers: LIF-56/u */
