@@ -28,6 +28,8 @@ enum cc__event {
 	CC__EV_TAKE,		/* who was taken out of an inbox by worker a */
 	CC__EV_JOIN,		/* who waits for the end of task a */
 	CC__EV_POKE,		/* worker a, asleep, is sent a wake */
+	CC__EV_LIFE,		/* worker a begins to be b, an enum cc__life */
+	CC__EV_STEAL,		/* worker a takes b fibers from who's run queue */
 };
 
 /* What is on. */

@@ -104,7 +104,7 @@ static const char *const names[] = {
     [CC__EV_WITHDRAW] = "withdraw", [CC__EV_FLAG] = "flag",
     [CC__EV_STACK] = "stack",   [CC__EV_PLACE] = "place",
     [CC__EV_TAKE] = "take",         [CC__EV_JOIN] = "join",
-    [CC__EV_POKE] = "poke",
+    [CC__EV_POKE] = "poke",     [CC__EV_LIFE] = "life",         [CC__EV_STEAL] = "steal",
 };
 
 static void dump_ring(int fd, const struct ring *r, uint64_t most)

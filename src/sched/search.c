@@ -45,6 +45,12 @@ static uint64_t next_random(struct cc__worker *w)
 	return w->random;
 }
 
+static void lives(struct cc__worker *w, enum cc__life life)
+{
+	CC__EVENT(CC__EV_LIFE, w, w->id, life);
+	cc__store(&w->life, life, CC__RELAXED);	/* Relaxed: for people; its thread is joined */
+}
+
 /* ---- others' work ---- */
 
 /* What may be taken from v: it has waited, or nobody runs it (eager). */
@@ -82,6 +88,7 @@ static bool steal_from(struct cc__worker *w, struct cc__worker *v)
 	if (!cc__runq_steal(&v->queue, w->only_woken ? CC__TAKE_STARTED : CC__TAKE_ANY, PATIENCE,
 	                    loot))
 		return false;
+	CC__EVENT(CC__EV_STEAL, v, w->id, loot->count);
 	cc__count(&w->counters.steal_hits);
 	cc__count_by(&w->counters.stolen, loot->count);
 	w->seen[v->id - 1].at = cc__now();	/* begin anew */
@@ -302,7 +309,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	enum cc__awake how;
 
 	cc__runq_trim(&w->queue);
-	cc__store(&w->life, CC__LIFE_SLEEP, CC__RELAXED);	/* Relaxed: for people */
+	lives(w, CC__LIFE_SLEEP);
 	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
 	CC_POINT("worker.before_sleep", w);
 	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
@@ -312,7 +319,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	count_sleep(&w->counters, how);
 	cc__poll_wake(&w->sched->poll, &w->found);
 	w->found.count = 0;
-	cc__store(&w->life, CC__LIFE_SEARCH, CC__RELAXED);	/* Relaxed: for people */
+	lives(w, CC__LIFE_SEARCH);
 	w->fruitless = how == CC__TIMED_OUT && watch != CC_FOREVER ? w->fruitless + 1 : 0;
 	return how;
 }
@@ -360,7 +367,7 @@ static void retire(struct cc__worker *w)
 	struct cc__idle *idle = w->sched->idle;
 	struct cc__fiber *f;
 
-	cc__store(&w->life, CC__LIFE_DRAINING, CC__RELAXED);	/* Relaxed: for people */
+	lives(w, CC__LIFE_DRAINING);
 	CC_POINT("worker.retires", w);
 	give_away_all(w, cc__inbox_close(&w->own));
 	give_away_all(w, cc__inbox_close(&w->inbox));
@@ -378,7 +385,7 @@ bool cc__worker_search(struct cc__worker *w)
 	bool stale = false;
 
 	cc__count(&w->counters.searches);
-	cc__store(&w->life, CC__LIFE_SEARCH, CC__RELAXED);	/* Relaxed: for people */
+	lives(w, CC__LIFE_SEARCH);
 	w->retire_at = cc__worker_temporary(w) ? cc__from_now(w->sched->config.worker_idle)
 	                                       : CC_FOREVER;
 	cc__idle_search(idle);
@@ -410,7 +417,7 @@ bool cc__worker_search(struct cc__worker *w)
 		cc__count(&w->counters.post_announce_hits);
 	w->fruitless = 0;
 	cc__idle_found(idle, &ops, w);
-	cc__store(&w->life, CC__LIFE_ACTIVE, CC__RELAXED);	/* Relaxed: for people */
+	lives(w, CC__LIFE_ACTIVE);
 	return true;
 }
 
@@ -420,7 +427,7 @@ static void end_life(struct cc__worker *w)
 	/* Relaxed: our own. */
 	const bool retired = cc__load(&w->life, CC__RELAXED) == CC__LIFE_DRAINING;
 
-	cc__store(&w->life, CC__LIFE_DEAD, CC__RELAXED);	/* Relaxed: joined before more */
+	lives(w, CC__LIFE_DEAD);
 	if (retired) {
 		/* Seq_cst: before the look in cc__sysmon_poke, as a worker that wakes. */
 		cc__sub(&s->live, 1, CC__SEQ_CST);
@@ -441,6 +448,7 @@ void cc__worker_main(void *arg)
 		cc__inbox_open(&w->own);
 		cc__inbox_open(&w->inbox);
 	}
+	lives(w, CC__LIFE_ACTIVE);
 	w->thread->worker = w;
 	cc__tls_set(w->thread, NULL);
 	cc__context_adopt(&w->context);

@@ -205,6 +205,9 @@ void cc__schedule(struct cc__parker *p)
 	struct cc__sched *s = cc__fiber_home(f);
 	struct cc__worker *w = cc__worker_here();
 
+	/* Relaxed: f is the caller's. */
+	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
+	           "schedule: a fiber that is not runnable");
 	if (w != NULL && w->sched != s)
 		w = NULL;
 	if (cc__fiber_migration(f) == CC_MIGRATE_PINNED ||

@@ -309,7 +309,7 @@ static void push_twice_and_hog(void)
 }
 IDLE_SCENARIO(idle_push_reaches_a_sleeper, .init = two_workers, .body = {push_and_hog, work_1},
               .daemon = 2, .final = one_taken)
-/* covers: WKG-02/m, WKG-04/m, WKG-05/m, WKG-06/m, WKG-07/m, WKG-17/m, RES-64/m */
+/* covers: WKG-02/m, WKG-04/m, WKG-05/m, WKG-06/m, WKG-07/m, WKG-17/m, RES-64/m, LIF-13/m */
 IDLE_SCENARIO(idle_two_pushes_reach_a_sleeper, .init = two_workers,
               .body = {push_twice_and_hog, work_1}, .daemon = 2, .bound = 2, .final = two_taken)
 IDLE_SCENARIO(idle_push_and_two_sleepers, .init = three_workers,

@@ -20,6 +20,7 @@ A, B, C = 0x1000, 0x2000, 0x3000        # fibers
 T = 0x9000                              # a thread's record
 OBJECT, OTHER, WORKER, STACK = 0xa0, 0xb0, 0xc0, 0xd0
 READY, INBOX = 1, 2
+ACTIVE, SEARCHING, ASLEEP, DRAINING, DEAD = range(5)
 DATA = 1
 
 
@@ -41,6 +42,12 @@ class Log:
             number = self.number
         self.lines.append("trace %d %d %s %x %x %x%s"
                           % (number, by, kind, who, a, b, " cut" if cut else ""))
+        return self
+
+    def lives(self, *lives, by=1):
+        """What the worker of that thread is, one after another."""
+        for life in lives:
+            self.event("life", WORKER, 1, life, by=by)
         return self
 
     def move(self, who, *states, by=1, ticket=None, worker=None, number=None):
@@ -145,6 +152,11 @@ class Good(Base):
     def test_park_with_a_successor(self):
         log = Log().started(A).spawn(B).park(A, 1).claim(B).move(A, PARKED)
         self.good(log.move(B, DONE).event("sleep", WORKER, 1).event("awake", WORKER, 1))
+
+    def test_life_of_a_worker(self):
+        log = Log().lives(ACTIVE, SEARCHING, ACTIVE).started(A).event("take", B, 1).move(A, DONE)
+        log.lives(SEARCHING, ASLEEP, SEARCHING).event("steal", WORKER, 1, 5)
+        self.good(log.event("take", B, 1).lives(DRAINING, DEAD).lives(ACTIVE, by=2))
 
     def test_starved_task(self):
         log = Log().started(A).spawn(B).claim(B).move(B, QUEUED).event("enqueue", B, 3, 1)
@@ -377,6 +389,36 @@ class Bad(Base):
 
     def test_sleep_on_a_parking_fiber(self):
         self.bad(Log().started(A).park(A, 1).event("sleep", WORKER, 1), "sleep")
+
+    def test_worker_that_drains_and_wakes_again(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DRAINING, ACTIVE), "life")
+
+    def test_worker_that_drains_and_does_not_end(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DRAINING, ASLEEP), "life")
+
+    def test_worker_that_falls_asleep_without_a_search(self):
+        self.bad(Log().lives(ACTIVE, ASLEEP), "life")
+
+    def test_worker_that_lives_twice(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DEAD, ACTIVE), "life")
+
+    def test_worker_that_is_asleep_at_first(self):
+        self.bad(Log().lives(ASLEEP), "life")
+
+    def test_claim_while_draining(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DRAINING).spawn(A).claim(A), "life")
+
+    def test_claim_while_searching(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING).spawn(A).claim(A), "life")
+
+    def test_take_while_draining(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DRAINING).event("take", A, 1), "life")
+
+    def test_steal_while_draining(self):
+        self.bad(Log().lives(ACTIVE, SEARCHING, DRAINING).event("steal", WORKER, 1, 5), "life")
+
+    def test_steal_while_active(self):
+        self.bad(Log().lives(ACTIVE).event("steal", WORKER, 1, 5), "life")
 
     def test_stack_under_two(self):
         self.bad(Log().started(A).event("stack", A, STACK).spawn(B).claim(B)

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "waitables.h"
@@ -38,23 +39,37 @@ static int pass_on(void *arg)
 	return 0;
 }
 
+struct ring {
+	struct seat seat[CROWD];
+	CCTask task[CROWD];
+};
+
+static void ring_begin(struct ring *r, CCRuntime *rt, unsigned tokens)
+{
+	memset(r, 0, sizeof *r);
+	for (unsigned i = 0; i < CROWD; i++) {
+		r->seat[i].all = r->seat;
+		r->task[i] = spawn_as(rt, (CCMigration)(i % 3), pass_on, &r->seat[i]);
+	}
+	for (unsigned i = 0; i < tokens; i++)
+		sem_post(&r->seat[i].sem);
+}
+
+static void ring_end(struct ring *r)
+{
+	for (unsigned i = 0; i < CROWD; i++)
+		join(r->task[i]);
+	for (unsigned i = 0; i < CROWD; i++)
+		CHECK_EQ(r->seat[i].turns, rounds());
+}
+
 static void check_ring(cc_time idle_wait, unsigned tokens)
 {
 	CCRuntime *rt = workers_new(WORKERS, idle_wait);
-	struct seat seat[CROWD];
-	CCTask t[CROWD];
+	struct ring r;
 
-	memset(seat, 0, sizeof seat);
-	for (unsigned i = 0; i < CROWD; i++) {
-		seat[i].all = seat;
-		t[i] = spawn_as(rt, (CCMigration)(i % 3), pass_on, &seat[i]);
-	}
-	for (unsigned i = 0; i < tokens; i++)
-		sem_post(&seat[i].sem);
-	for (unsigned i = 0; i < CROWD; i++)
-		join(t[i]);
-	for (unsigned i = 0; i < CROWD; i++)
-		CHECK_EQ(seat[i].turns, rounds());
+	ring_begin(&r, rt, tokens);
+	ring_end(&r);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -66,6 +81,35 @@ TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-07/s, WKG-16/b, WKG-18/s,
 	check_ring(CC_FOREVER, CROWD);
 	check_ring(USUAL, 1);
 	check_ring(USUAL, CROWD);
+}
+
+/* The test is the monitor: it adds workers all the time, which retire as soon as they find
+ * nothing to do, and it helps nobody. */
+TEST(wakes_are_not_lost_while_workers_come_and_go)	/* covers: WKG-09/s */
+{
+	uint64_t seed = test_seed();
+	unsigned added = 0;
+	CCRuntime *rt = NULL;
+	CCConfig c = config();
+	struct ring r;
+
+	only_workers(&c, 2);
+	c.workers_max = 6;
+	c.worker_idle = 20 * CC_USEC;
+	c.idle_wait = c.stack_idle = CC_FOREVER;
+	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
+	for (unsigned i = 0; i < 5 * rounds() && test_has_time(); i++) {
+		ring_begin(&r, rt, 1 + i % CROWD);
+		while (!cc__sched_at_rest(sched_of(rt))) {
+			added += cc__sched_grow(sched_of(rt), test_random(&seed) % 2 == 0) != 0;
+			sched_yield();
+			cc__sched_reap(sched_of(rt));
+		}
+		ring_end(&r);
+	}
+	printf("      %u workers came and went\n", added);
+	CHECK(added > 4);
+	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 /* ---- pairs across workers, with deadlines that pass now and then ---- */

@@ -187,7 +187,7 @@ TEST(sleep_ends_at_its_time)	/* covers: WKG-08/t */
 
 /* ---- who is woken ---- */
 
-TEST(each_worker_is_woken_by_its_own_word)	/* covers: RES-52/u */
+TEST(each_worker_is_woken_by_its_own_word)	/* covers: RES-52/u, WKG-20/u */
 {
 	begin();
 	for (unsigned i = 0; i < SLEEPERS; i++)

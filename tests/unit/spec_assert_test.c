@@ -279,13 +279,15 @@ static void commit_outside(void *arg)
 }
 #endif
 
-/* An entry that is stale is told apart when it is claimed (RES-64). */
-TEST(what_is_not_runnable_dies_in_the_run_queue)	/* covers: LIF-16/d, LIF-74/d, SCH-29/f */
+/* An entry that is stale is told apart when it is claimed (RES-64), at the latest. */
+TEST(what_is_not_runnable_dies_in_the_run_queue)
+/* covers: LIF-16/d, LIF-24/d, LIF-74/d, SCH-29/f */
 {
 #ifdef CC__DEBUG
 	static const char *const words[] = {"word: transition from the wrong state", NULL};
+	static const char *const parked[] = {"schedule: a fiber that is not runnable", NULL};
 
-	check_dies(enqueue_parked, NULL, words);
+	check_dies(enqueue_parked, NULL, parked);
 	check_dies(enqueue_twice, NULL, words);
 	check_dies(claim_unclaimed, NULL, words);
 #else
