@@ -54,6 +54,30 @@ static inline CCConfig config(void)
 	return with(NULL, NULL);
 }
 
+/* The first CPU of a set, alone. */
+static inline cpu_set_t first_cpu(const cpu_set_t *of)
+{
+	cpu_set_t one;
+	size_t cpu = 0;
+
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, of))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return one;
+}
+
+/* The calling thread, and those that it starts from now on; false: it may not. */
+static inline bool stay_on_one_cpu(void)
+{
+	cpu_set_t mask;
+
+	if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+		return false;
+	mask = first_cpu(&mask);
+	return sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
 /* So many workers, for good: no other comes to help when the machine holds one up, which
  * looks like a fiber that is stuck (sysmon.h). */
 static inline void only_workers(CCConfig *c, unsigned n)

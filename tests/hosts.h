@@ -1,4 +1,4 @@
-/* hosts.h - a runtime, and sleepers that wait for a descriptor. */
+/* hosts.h - a runtime with a pipe, and sleepers that wait for a descriptor. */
 #ifndef TEST_HOSTS_H
 #define TEST_HOSTS_H
 
@@ -18,7 +18,52 @@ struct host {
 	CCRuntime *rt;
 	struct cc__sched *sched;
 	struct cc__poll *poll;
+	int end[2];		/* of a pipe, that nothing else uses */
 };
+
+/* ---- descriptors ---- */
+
+static inline void nonblocking(int fd)
+{
+	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+static inline void new_pipe(int end[2])
+{
+	CHECK_EQ(pipe(end), 0);
+	nonblocking(end[0]);
+	nonblocking(end[1]);
+}
+
+static inline void close_both(int end[2])
+{
+	CHECK_EQ(close(end[0]), 0);
+	CHECK_EQ(close(end[1]), 0);
+}
+
+static inline void put(int fd)
+{
+	CHECK_EQ(write(fd, "x", 1), 1);
+}
+
+static inline void fill(int fd)
+{
+	static char much[4096];
+
+	while (write(fd, much, sizeof much) > 0)
+		continue;
+	CHECK_EQ(errno, EAGAIN);
+}
+
+static inline void drain(int fd)
+{
+	char much[4096];
+
+	while (read(fd, much, sizeof much) > 0)
+		continue;
+}
+
+/* ---- the host ---- */
 
 /* Nobody looks around by himself: what is not woken sleeps. */
 static inline void host_begin(struct host *h)
@@ -32,12 +77,14 @@ static inline void host_begin(struct host *h)
 	CHECK_EQ(cc_runtime_new(&h->rt, &c), 0);
 	h->sched = (struct cc__sched *)(void *)h->rt;
 	h->poll = &h->sched->poll;
+	new_pipe(h->end);
 }
 
 static inline void host_end(struct host *h)
 {
 	CHECK_EQ(cc__poll_waiting(h->poll), 0);
 	CHECK_EQ(cc_runtime_free(h->rt), 0);
+	close_both(h->end);
 }
 
 /* ---- one who waits ---- */
@@ -91,44 +138,17 @@ static inline void until_asleep(struct wait *w)
 		sleeper_who(&w->s);
 }
 
-static inline void nonblocking(int fd)
+/* For something in the host's pipe, and asleep; then it comes. */
+static inline void wait_for_data(struct wait *w, struct host *h, enum kind kind)
 {
-	CHECK_EQ(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+	wait_begin(w, h, kind, h->end[0], CC_FD_READ, CC_FOREVER);
+	until_asleep(w);
 }
 
-static inline void new_pipe(int end[2])
+static inline void data_wakes(struct wait *w, struct host *h)
 {
-	CHECK_EQ(pipe(end), 0);
-	nonblocking(end[0]);
-	nonblocking(end[1]);
-}
-
-static inline void close_both(int end[2])
-{
-	CHECK_EQ(close(end[0]), 0);
-	CHECK_EQ(close(end[1]), 0);
-}
-
-static inline void put(int fd)
-{
-	CHECK_EQ(write(fd, "x", 1), 1);
-}
-
-static inline void fill(int fd)
-{
-	static char much[4096];
-
-	while (write(fd, much, sizeof much) > 0)
-		continue;
-	CHECK_EQ(errno, EAGAIN);
-}
-
-static inline void drain(int fd)
-{
-	char much[4096];
-
-	while (read(fd, much, sizeof much) > 0)
-		continue;
+	put(h->end[1]);
+	CHECK_EQ(sleeper_join(&w->s), 0);
 }
 
 #endif

@@ -119,6 +119,25 @@ static void no_thread_is_left(void)
 	TEST_UNTIL(threads_named("cc-block-") == 0);
 }
 
+/* A runtime, and a pool of the test's own beside it. */
+struct place {
+	CCRuntime *rt;
+	struct cc__blocking pool;
+};
+
+static void place_begin(struct place *p, unsigned most, cc_time idle_time)
+{
+	p->rt = test_runtime();
+	cc__blocking_init(&p->pool, most, idle_time);
+}
+
+static void place_end(struct place *p)
+{
+	CHECK_EQ(cc_runtime_free(p->rt), 0);
+	cc__blocking_fini(&p->pool);
+	no_thread_is_left();
+}
+
 static int give(void *arg)
 {
 	return *(int *)arg;
@@ -318,16 +337,15 @@ TEST(blocking_inside_a_job_runs_right_there)
 
 TEST(blocking_is_not_ended_by_a_wake_for_no_reason)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	struct gate g = {0};
-	struct call c = {&pool, block_at, &g};
+	struct call c = {&p.pool, block_at, &g};
 	struct sleeper s;
 
-	cc__blocking_init(&pool, 1, HOUR);
+	place_begin(&p, 1, HOUR);
 	for (int kind = 0; kind < KINDS; kind++) {
 		g = (struct gate){0};
-		sleeper_start(&s, rt, (enum kind)kind, call_main, &c);
+		sleeper_start(&s, p.rt, (enum kind)kind, call_main, &c);
 		until_arrived(&g, 1);
 		for (int i = 0; i < 100; i++) {
 			cc__unpark(until_parked(&s));
@@ -337,8 +355,7 @@ TEST(blocking_is_not_ended_by_a_wake_for_no_reason)
 		gate_open(&g);
 		CHECK_EQ(sleeper_join(&s), 0);
 	}
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	place_end(&p);
 }
 
 /* ---- how many threads ---- */
@@ -346,27 +363,24 @@ TEST(blocking_is_not_ended_by_a_wake_for_no_reason)
 /* Eight are inside, all at once, and the others wait; then they come one by one. */
 TEST(blocking_is_bounded)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	struct gate g = {0};
-	struct call c = {&pool, block_at, &g};
+	struct call c = {&p.pool, block_at, &g};
 	CCTask task[MANY];
 
-	cc__blocking_init(&pool, 8, HOUR);
+	place_begin(&p, 8, HOUR);
 	for (int i = 0; i < MANY; i++)
-		task[i] = call(rt, &c);
+		task[i] = call(p.rt, &c);
 	until_arrived(&g, 8);
-	TEST_UNTIL(look_at(&pool).waiting == MANY - 8);
+	TEST_UNTIL(look_at(&p.pool).waiting == MANY - 8);
 	CHECK_EQ(cc__load(&g.arrived, CC__ACQUIRE), 8);
-	CHECK_EQ(look_at(&pool).live, 8);
+	CHECK_EQ(look_at(&p.pool).live, 8);
 	gate_open(&g);
 	for (int i = 0; i < MANY; i++)
 		CHECK_EQ(join(task[i]), 0);
 	CHECK_EQ(cc__load(&g.arrived, CC__ACQUIRE), MANY);
-	CHECK_EQ(look_at(&pool).started, 8);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
-	no_thread_is_left();
+	CHECK_EQ(look_at(&p.pool).started, 8);
+	place_end(&p);
 }
 
 struct line {
@@ -389,22 +403,21 @@ static int take_place(void *arg)
 
 TEST(blocking_jobs_wait_in_their_order)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	struct gate g = {0};
-	struct call first = {&pool, block_at, &g}, c[10];
+	struct call first = {&p.pool, block_at, &g}, c[10];
 	struct line line = {0};
 	struct ordered o[10];
 	CCTask held, task[10];
 
-	cc__blocking_init(&pool, 1, HOUR);
-	held = call(rt, &first);
+	place_begin(&p, 1, HOUR);
+	held = call(p.rt, &first);
 	until_arrived(&g, 1);
 	for (int i = 0; i < 10; i++) {
 		o[i] = (struct ordered){&line, i};
-		c[i] = (struct call){&pool, take_place, &o[i]};
-		task[i] = call(rt, &c[i]);
-		TEST_UNTIL(look_at(&pool).waiting == (unsigned)i + 1);
+		c[i] = (struct call){&p.pool, take_place, &o[i]};
+		task[i] = call(p.rt, &c[i]);
+		TEST_UNTIL(look_at(&p.pool).waiting == (unsigned)i + 1);
 	}
 	gate_open(&g);
 	join(held);
@@ -412,9 +425,8 @@ TEST(blocking_jobs_wait_in_their_order)
 		join(task[i]);
 		CHECK_EQ(line.place[i], i);
 	}
-	CHECK_EQ(look_at(&pool).started, 1);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	CHECK_EQ(look_at(&p.pool).started, 1);
+	place_end(&p);
 }
 
 static int call_many_times(void *arg)
@@ -429,16 +441,14 @@ static int call_many_times(void *arg)
 
 TEST(blocking_one_after_another_needs_one_thread)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	int one = 1;
-	struct call c = {&pool, give, &one};
+	struct call c = {&p.pool, give, &one};
 
-	cc__blocking_init(&pool, 8, HOUR);
-	CHECK_EQ(join(spawn(rt, call_many_times, &c)), 1000);
-	CHECK_EQ(look_at(&pool).started, 1);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	place_begin(&p, 8, HOUR);
+	CHECK_EQ(join(spawn(p.rt, call_many_times, &c)), 1000);
+	CHECK_EQ(look_at(&p.pool).started, 1);
+	place_end(&p);
 }
 
 /* N threads that block at the gate at once, and are idle again. */
@@ -479,44 +489,39 @@ TEST(blocking_idle_threads_end)
 /* One job at a time keeps one of many threads from its end, and only that one. */
 TEST(blocking_newest_idle_thread_is_used)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	int one = 1;
-	struct call c = {&pool, give, &one};
+	struct call c = {&p.pool, give, &one};
 
-	cc__blocking_init(&pool, 8, 10 * PAUSE);
-	grow_to(rt, &pool, 4);
-	while (look_at(&pool).live > 1) {
-		join(call(rt, &c));
+	place_begin(&p, 8, 10 * PAUSE);
+	grow_to(p.rt, &p.pool, 4);
+	while (look_at(&p.pool).live > 1) {
+		join(call(p.rt, &c));
 		usleep(PAUSE / CC_USEC / 4);
 	}
-	CHECK(look_at(&pool).started <= 5);	/* 4, unless we were held up */
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	CHECK(look_at(&p.pool).started <= 5);	/* 4, unless we were held up */
+	place_end(&p);
 }
 
 /* Threads end and jobs come at the same moments. */
 TEST(blocking_jobs_meet_threads_that_end)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	int one = 1;
-	struct call c = {&pool, give, &one};
+	struct call c = {&p.pool, give, &one};
 
-	cc__blocking_init(&pool, 4, 20 * CC_USEC);
+	place_begin(&p, 4, 20 * CC_USEC);
 	for (int round = 0; round < 20; round++) {
 		CCTask task[4];
 
 		for (int i = 0; i < 4; i++)
-			task[i] = spawn(rt, call_many_times, &c);
+			task[i] = spawn(p.rt, call_many_times, &c);
 		for (int i = 0; i < 4; i++)
 			CHECK_EQ(join(task[i]), 1000);
-		CHECK(look_at(&pool).live <= 4);
+		CHECK(look_at(&p.pool).live <= 4);
 	}
-	TEST_UNTIL(look_at(&pool).live == 0);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
-	no_thread_is_left();
+	TEST_UNTIL(look_at(&p.pool).live == 0);
+	place_end(&p);
 }
 
 /* ---- the end ---- */
@@ -537,15 +542,12 @@ TEST(blocking_runtime_ends_right_after_its_jobs)
 
 TEST(blocking_many_idle_threads_end_with_the_pool)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 
-	cc__blocking_init(&pool, 64, HOUR);
+	place_begin(&p, 64, HOUR);
 	for (int i = 0; i < 3; i++)
-		grow_to(rt, &pool, MANY_IDLE);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
-	no_thread_is_left();
+		grow_to(p.rt, &p.pool, MANY_IDLE);
+	place_end(&p);
 }
 
 /* ---- without threads ---- */
@@ -562,58 +564,52 @@ static int call_here(void *arg)
 
 TEST(blocking_without_any_thread_runs_right_there)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	int seven = 7;
-	struct call c = {&pool, give, &seven};
+	struct call c = {&p.pool, give, &seven};
 
-	cc__blocking_init(&pool, 8, HOUR);
+	place_begin(&p, 8, HOUR);
 	cc__store(&refused, 0, CC__RELAXED);
 	cc__store(&no_threads, 1, CC__RELEASE);
-	CHECK_EQ(join(spawn(rt, call_here, &c)), 7);
+	CHECK_EQ(join(spawn(p.rt, call_here, &c)), 7);
 	CHECK_EQ(cc__load(&refused, CC__RELAXED), 2);
-	CHECK_EQ(look_at(&pool).live, 0);
+	CHECK_EQ(look_at(&p.pool).live, 0);
 	cc__store(&no_threads, 0, CC__RELEASE);
-	CHECK_EQ(join(call(rt, &c)), 7);
-	CHECK_EQ(look_at(&pool).live, 1);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	CHECK_EQ(join(call(p.rt, &c)), 7);
+	CHECK_EQ(look_at(&p.pool).live, 1);
+	place_end(&p);
 }
 
 TEST(blocking_waits_for_the_threads_there_are)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	struct gate g = {0};
 	struct seen s = {.fiber = 1};
-	struct call held = {&pool, block_at, &g}, c = {&pool, see, &s};
+	struct call held = {&p.pool, block_at, &g}, c = {&p.pool, see, &s};
 	CCTask first, second;
 
-	cc__blocking_init(&pool, 8, HOUR);
-	first = call(rt, &held);
+	place_begin(&p, 8, HOUR);
+	first = call(p.rt, &held);
 	until_arrived(&g, 1);
 	cc__store(&no_threads, 1, CC__RELEASE);
-	second = call(rt, &c);
-	TEST_UNTIL(look_at(&pool).waiting == 1 && look_at(&pool).live == 1);
+	second = call(p.rt, &c);
+	TEST_UNTIL(look_at(&p.pool).waiting == 1 && look_at(&p.pool).live == 1);
 	gate_open(&g);
 	join(first);
 	join(second);
 	cc__store(&no_threads, 0, CC__RELEASE);
 	CHECK_EQ(s.fiber, 0);
 	CHECK_STR(s.name, "cc-block-1");
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	place_end(&p);
 }
 
 TEST(blocking_with_a_bound_of_none_runs_right_there)
 {
-	CCRuntime *rt = test_runtime();
-	struct cc__blocking pool;
+	struct place p;
 	int seven = 7;
-	struct call c = {&pool, give, &seven};
+	struct call c = {&p.pool, give, &seven};
 
-	cc__blocking_init(&pool, 0, HOUR);
-	CHECK_EQ(join(spawn(rt, call_here, &c)), 7);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-	cc__blocking_fini(&pool);
+	place_begin(&p, 0, HOUR);
+	CHECK_EQ(join(spawn(p.rt, call_here, &c)), 7);
+	place_end(&p);
 }

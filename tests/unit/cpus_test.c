@@ -1,6 +1,7 @@
 /* cpus_test.c - CPUs by affinity and by quota, the latter from trees that a test
  * builds.
  * link-wrap: sched_getaffinity */
+#include "environment.h"
 #include "test.h"
 
 #include <errno.h>
@@ -453,18 +454,9 @@ TEST(affinity_that_cannot_be_read_is_one_cpu)
 
 static void on_one_cpu(void *arg)
 {
-	cpu_set_t mask;
-	size_t cpu = 0;
-
 	(void)arg;
-	if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+	if (!stay_on_one_cpu())
 		_exit(1);
-	while (!CPU_ISSET(cpu, &mask))
-		cpu++;
-	CPU_ZERO(&mask);
-	CPU_SET(cpu, &mask);
-	if (sched_setaffinity(0, sizeof mask, &mask) != 0)
-		_exit(2);
 	_exit(cc__cpus_allowed() == 1 && cc__cpus_usable() == 1 ? 0 : 3);
 }
 

@@ -28,12 +28,9 @@ TEST(fd_idle_worker_in_the_poller_hears_of_tasks)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
-	wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w);
+	wait_for_data(&w, &h, FIBER);
 	for (int i = 0; i < 400; i++) {
 		struct gate g = {0};
 		CCTask held[HOST_WORKERS];
@@ -48,9 +45,7 @@ TEST(fd_idle_worker_in_the_poller_hears_of_tasks)
 		for (int k = 0; k < HOST_WORKERS; k++)
 			join(held[k]);
 	}
-	put(end[1]);
-	CHECK_EQ(sleeper_join(&w.s), 0);
-	close_both(end);
+	data_wakes(&w, &h);
 	host_end(&h);
 }
 
@@ -89,22 +84,19 @@ TEST(fd_idle_worker_looks_after_them_while_another_is_held)
 		struct host h;
 		struct two t = {.fd = 0};
 		CCTask task;
-		int end[2];
 
 		host_begin(&h);
-		new_pipe(end);
-		t.fd = end[0];
+		t.fd = h.end[0];
 		TEST_UNTIL(at_rest(&h));
 		task = spawn(h.rt, wait_beside_a_hog, &t);
 		TEST_UNTIL(cc__load(&t.gate.arrived, CC__ACQUIRE) != 0);
-		put(end[1]);
+		put(h.end[1]);
 		/* The waiter is pinned to the worker that is held: what can be seen is
 		 * that its wait is over. */
 		TEST_UNTIL(cc__poll_waiting(h.poll) == 0);
 		cc__store(&t.gate.open, 1, CC__RELEASE);
 		CHECK_EQ(join(task), 0);
 		CHECK_EQ(cc__load(&t.err, CC__ACQUIRE), 1);
-		close_both(end);
 		host_end(&h);
 	}
 }
@@ -193,19 +185,14 @@ TEST(fd_sleep_in_the_poller_ends_for_a_timer)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
-	wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w);
+	wait_for_data(&w, &h, FIBER);
 	for (int i = 0; i < 50; i++) {
 		TEST_UNTIL(at_rest(&h) && polling(&h));
 		CHECK_EQ(join(spawn(h.rt, sleep_longer, NULL)), 0);
 	}
-	put(end[1]);
-	CHECK_EQ(sleeper_join(&w.s), 0);
-	close_both(end);
+	data_wakes(&w, &h);
 	host_end(&h);
 }
 
@@ -222,20 +209,15 @@ TEST(fd_waiting_costs_no_cpu_time)
 	struct host h;
 	struct wait w;
 	cc_time before;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
-	wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w);
+	wait_for_data(&w, &h, FIBER);
 	TEST_UNTIL(at_rest(&h) && polling(&h));
 	before = cpu_time();
 	cc_sleep_until(cc_now() + 200 * CC_MSEC);
 	if (test_slowness() == 1)	/* a sanitizer has threads of its own */
 		CHECK(cpu_time() - before < 5 * CC_MSEC);
-	put(end[1]);
-	CHECK_EQ(sleeper_join(&w.s), 0);
-	close_both(end);
+	data_wakes(&w, &h);
 	host_end(&h);
 }
 
@@ -248,23 +230,18 @@ TEST(fd_busy_workers_look_too)
 	struct host h;
 	CCTask busy[BUSY];
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (int i = 0; i < BUSY; i++)
 		busy[i] = spawn(h.rt, wait_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == BUSY);
 	for (int i = 0; i < 20; i++) {
-		wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-		until_asleep(&w);
-		put(end[1]);
-		CHECK_EQ(sleeper_join(&w.s), 0);
-		drain(end[0]);
+		wait_for_data(&w, &h, FIBER);
+		data_wakes(&w, &h);
+		drain(h.end[0]);
 	}
 	cc__store(&g.open, 1, CC__RELEASE);
 	for (int i = 0; i < BUSY; i++)
 		join(busy[i]);
-	close_both(end);
 	host_end(&h);
 }

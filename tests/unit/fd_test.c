@@ -12,18 +12,13 @@ TEST(fd_data_wakes_reader)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, CC_FOREVER);
-		until_asleep(&w);
-		put(end[1]);
-		CHECK_EQ(sleeper_join(&w.s), 0);
-		drain(end[0]);
+		wait_for_data(&w, &h, kind);
+		data_wakes(&w, &h);
+		drain(h.end[0]);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -31,18 +26,15 @@ TEST(fd_what_is_ready_before_the_wait_ends_it)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
-	put(end[1]);
+	put(h.end[1]);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, CC_FOREVER);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, CC_FOREVER);
 		CHECK_EQ(sleeper_join(&w.s), 0);
-		wait_begin(&w, &h, kind, end[1], CC_FD_WRITE, CC_FOREVER);
+		wait_begin(&w, &h, kind, h.end[1], CC_FD_WRITE, CC_FOREVER);
 		CHECK_EQ(sleeper_join(&w.s), 0);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -50,18 +42,15 @@ TEST(fd_room_wakes_writer)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
-		fill(end[1]);
-		wait_begin(&w, &h, kind, end[1], CC_FD_WRITE, CC_FOREVER);
+		fill(h.end[1]);
+		wait_begin(&w, &h, kind, h.end[1], CC_FD_WRITE, CC_FOREVER);
 		until_asleep(&w);
-		drain(end[0]);
+		drain(h.end[0]);
 		CHECK_EQ(sleeper_join(&w.s), 0);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -155,20 +144,17 @@ TEST(fd_deadline_ends_wait)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
 		const cc_time before = cc_now();
 
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, 20 * CC_MSEC);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, 20 * CC_MSEC);
 		CHECK_EQ(sleeper_join(&w.s), ETIMEDOUT);
 		CHECK(cc_now() - before >= 20 * CC_MSEC);
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, -CC_SEC);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, -CC_SEC);
 		CHECK_EQ(sleeper_join(&w.s), ETIMEDOUT);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -177,16 +163,13 @@ TEST(fd_ready_at_a_deadline_long_past)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
-	put(end[1]);
+	put(h.end[1]);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, -CC_SEC);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, -CC_SEC);
 		CHECK_EQ(sleeper_join(&w.s), 0);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -194,22 +177,19 @@ TEST(fd_now_only_looks)
 {
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (enum kind kind = FIBER; kind < KINDS; kind++) {
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, CC_NOW);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, CC_NOW);
 		CHECK_EQ(sleeper_join(&w.s), EAGAIN);
-		put(end[1]);
-		wait_begin(&w, &h, kind, end[0], CC_FD_READ, CC_NOW);
+		put(h.end[1]);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_READ, CC_NOW);
 		CHECK_EQ(sleeper_join(&w.s), 0);
-		wait_begin(&w, &h, kind, end[0], CC_FD_WRITE, CC_NOW);
+		wait_begin(&w, &h, kind, h.end[0], CC_FD_WRITE, CC_NOW);
 		CHECK_EQ(sleeper_join(&w.s), EAGAIN);
-		drain(end[0]);
+		drain(h.end[0]);
 	}
 	CHECK_EQ(cc__load(&h.poll->opened, CC__ACQUIRE), 0);	/* nobody waited */
-	close_both(end);
 	host_end(&h);
 }
 
@@ -226,22 +206,17 @@ TEST(fd_thread_survives_signals)
 	struct sigaction before;
 	struct host h;
 	struct wait w;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	CHECK_EQ(sigaction(SIGUSR1, &act, &before), 0);
-	wait_begin(&w, &h, THREAD, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w);
+	wait_for_data(&w, &h, THREAD);
 	for (int i = 0; i < 20; i++) {
 		CHECK_EQ(pthread_kill(w.s.thread, SIGUSR1), 0);
 		cc_sleep_until(cc_now() + CC_MSEC);
 	}
-	put(end[1]);
-	CHECK_EQ(sleeper_join(&w.s), 0);
+	data_wakes(&w, &h);
 	CHECK_EQ(w.tries, 1);
 	CHECK_EQ(sigaction(SIGUSR1, &before, NULL), 0);
-	close_both(end);
 	host_end(&h);
 }
 
@@ -318,22 +293,19 @@ TEST(fd_high_numbers_work)
 {
 	struct host h;
 	struct wait w;
-	int end[2], high;
+	int high;
 
 	host_begin(&h);
-	new_pipe(end);
 	for (int from = 63; from < 9000; from = from * 2 + 1) {
-		if ((high = fcntl(end[0], F_DUPFD, from)) < 0)
+		if ((high = fcntl(h.end[0], F_DUPFD, from)) < 0)
 			break;	/* the limit of this process */
 		wait_begin(&w, &h, FIBER, high, CC_FD_READ, CC_FOREVER);
 		until_asleep(&w);
-		put(end[1]);
-		CHECK_EQ(sleeper_join(&w.s), 0);
+		data_wakes(&w, &h);
 		drain(high);
 		CHECK_EQ(cc_fd_forget(high), 0);
 		CHECK_EQ(close(high), 0);
 	}
-	close_both(end);
 	host_end(&h);
 }
 
@@ -344,25 +316,20 @@ TEST(fd_forget_wakes_with_ebadf)
 	enum { MANY = 20 };
 	static struct wait w[MANY];
 	struct host h;
-	int end[2];
 
 	host_begin(&h);
-	new_pipe(end);
 	for (int i = 0; i < MANY; i++)
-		wait_begin(&w[i], &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
+		wait_begin(&w[i], &h, FIBER, h.end[0], CC_FD_READ, CC_FOREVER);
 	for (int i = 0; i < MANY; i++)
 		until_asleep(&w[i]);
-	CHECK_EQ(cc_fd_forget(end[0]), 0);
+	CHECK_EQ(cc_fd_forget(h.end[0]), 0);
 	for (int i = 0; i < MANY; i++)
 		CHECK_EQ(sleeper_join(&w[i].s), EBADF);
-	CHECK_EQ(cc_fd_forget(end[0]), 0);
+	CHECK_EQ(cc_fd_forget(h.end[0]), 0);
 
 	/* It is only forgotten, not closed: it can be waited for again. */
-	wait_begin(&w[0], &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w[0]);
-	put(end[1]);
-	CHECK_EQ(sleeper_join(&w[0].s), 0);
-	close_both(end);
+	wait_for_data(&w[0], &h, FIBER);
+	data_wakes(&w[0], &h);
 	host_end(&h);
 }
 

@@ -66,7 +66,7 @@ TEST(poll_kick_ends_sleep)
 		TEST_UNTIL(cc__load(&started, CC__ACQUIRE) != 0);
 		if (i % 2 == 0)
 			TEST_UNTIL(somebody_sleeps());
-		cc__poll_kick(&poll);
+		cc__poll_ring(poll.bell);
 		CHECK_EQ(sleeper_join(&s), 0);
 	}
 	cc__poll_fini(&poll);
@@ -96,7 +96,7 @@ TEST(poll_one_sleeps_at_a_time)
 	CHECK(!cc__poll_claim(&poll));
 	CHECK(!cc__poll_run(&poll, CC_FOREVER));
 	CHECK(!cc__poll_run(&poll, CC_NOW));
-	cc__poll_kick(&poll);
+	cc__poll_ring(poll.bell);
 	CHECK_EQ(sleeper_join(&s), 0);
 	CHECK(cc__poll_claim(&poll));
 	cc__poll_release(&poll);
@@ -111,7 +111,7 @@ TEST(poll_look_hears_no_kick)
 
 	poll_begin();
 	new_pipe(end);
-	cc__poll_kick(&poll);
+	cc__poll_ring(poll.bell);
 	CHECK(!cc__poll_run(&poll, CC_NOW));
 	sleeper_start(&s, NULL, THREAD, poll_one, &end[0]);
 	until_parked(&s);
@@ -195,29 +195,27 @@ static void limit_descriptors(rlim_t most)
  * before), then as many as anybody wants. */
 static void child_without_descriptors(void *arg)
 {
-	int end[2], first_free, err;
+	int first_free, err;
 	struct host h;
 	struct wait w;
 
 	(void)arg;
-	new_pipe(end);
-	first_free = dup(end[0]);
-	close(first_free);
 	host_begin(&h);
+	first_free = dup(h.end[0]);
+	close(first_free);
 	limit_descriptors((rlim_t)first_free);
 	for (int i = 0; i < 3; i++) {
-		wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
+		wait_begin(&w, &h, FIBER, h.end[0], CC_FD_READ, CC_FOREVER);
 		if (sleeper_join(&w.s) != EMFILE)
 			_exit(1);
 	}
 	limit_descriptors((rlim_t)first_free + 1);
-	wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_MSEC);
+	wait_begin(&w, &h, FIBER, h.end[0], CC_FD_READ, CC_MSEC);
 	if ((err = sleeper_join(&w.s)) != EMFILE && err != ETIMEDOUT)
 		_exit(2);
 	limit_descriptors(0);
-	wait_begin(&w, &h, FIBER, end[0], CC_FD_READ, CC_FOREVER);
-	until_asleep(&w);
-	put(end[1]);
+	wait_for_data(&w, &h, FIBER);
+	put(h.end[1]);
 	if (sleeper_join(&w.s) != 0)
 		_exit(3);
 	host_end(&h);

@@ -133,11 +133,19 @@ static int block(void *arg)
 	return 0;
 }
 
-static void crowd_begin(struct crowd *c, CCRuntime *rt, cc_task_main *main, unsigned count)
+static unsigned begun(struct crowd *c)
+{
+	return cc__load(&c->begun, CC__ACQUIRE);
+}
+
+/* So many, of whom `first` have begun when it returns. */
+static void crowd_begin(struct crowd *c, CCRuntime *rt, cc_task_main *main, unsigned count,
+                        unsigned first)
 {
 	*c = (struct crowd){.rt = rt, .count = count};
 	for (unsigned i = 0; i < count; i++)
 		c->task[i] = spawn(rt, main, c);
+	TEST_UNTIL(begun(c) >= first);
 }
 
 static void crowd_end(struct crowd *c)
@@ -145,11 +153,6 @@ static void crowd_end(struct crowd *c)
 	cc__store(&c->open, 1, CC__RELEASE);
 	for (unsigned i = 0; i < c->count; i++)
 		join(c->task[i]);
-}
-
-static unsigned begun(struct crowd *c)
-{
-	return cc__load(&c->begun, CC__ACQUIRE);
 }
 
 /* ---- who only waits ---- */
@@ -177,6 +180,12 @@ static void until_beats(struct beat *b, uint32_t more)
 	TEST_UNTIL(cc__load(&b->beats, CC__ACQUIRE) - was >= more);
 }
 
+static void beats_end(struct beat *b, CCTask t)
+{
+	cc__store(&b->stop, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 0);
+}
+
 static void goes_on_behind(cc_task_main *main)
 {
 	CCRuntime *rt = runtime_of(2, 4);
@@ -185,13 +194,11 @@ static void goes_on_behind(cc_task_main *main)
 	CCTask t = spawn(rt, beats, &b);
 
 	until_beats(&b, 2);
-	crowd_begin(&c, rt, main, 4);
-	TEST_UNTIL(begun(&c) == 3);	/* the fourth would be the reserve's */
+	crowd_begin(&c, rt, main, 4, 3);	/* the fourth would be the reserve's */
 	until_beats(&b, 20);
 	CHECK_EQ(begun(&c), 3);
 	CHECK_EQ(workers(), 4);
-	cc__store(&b.stop, 1, CC__RELEASE);
-	CHECK_EQ(join(t), 0);
+	beats_end(&b, t);
 	crowd_end(&c);
 	CHECK_EQ(begun(&c), 4);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -215,12 +222,10 @@ TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u
 	struct crowd c;
 	CCTask t = spawn(rt, beats, &b);
 
-	crowd_begin(&c, rt, burn, 1);
-	TEST_UNTIL(begun(&c) == 1);
+	crowd_begin(&c, rt, burn, 1, 1);
 	until_beats(&b, 20);
 	CHECK_EQ(workers(), 2);
-	cc__store(&b.stop, 1, CC__RELEASE);
-	CHECK_EQ(join(t), 0);
+	beats_end(&b, t);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
@@ -238,7 +243,7 @@ TEST(pool_grows_by_one_an_interval_up_to_its_limit)	/* covers: SCH-73/u SCH-72/f
 	config.scale_interval = 50 * CC_MSEC;
 	rt = runtime_with(&config);
 	begin = cc_now();
-	crowd_begin(&c, rt, burn, 12);
+	crowd_begin(&c, rt, burn, 12, 0);
 	do {
 		n = workers();
 		/* The first needs an interval to be found stuck. */
@@ -323,8 +328,7 @@ TEST(temporary_worker_retires_and_its_place_is_used_again)	/* covers: SCH-74/u L
 	for (int round = 0; round < 3; round++) {
 		struct crowd c;
 
-		crowd_begin(&c, rt, burn, 2);
-		TEST_UNTIL(begun(&c) == 2);
+		crowd_begin(&c, rt, burn, 2, 2);
 		CHECK_EQ(workers(), 2);
 		crowd_end(&c);
 		TEST_UNTIL(workers() == 1);
@@ -340,8 +344,7 @@ TEST(stop_finds_temporary_workers)	/* covers: SCH-74/u */
 	CCRuntime *rt = runtime_of(1, 4);
 	struct crowd c;
 
-	crowd_begin(&c, rt, burn, 3);
-	TEST_UNTIL(begun(&c) == 3);
+	crowd_begin(&c, rt, burn, 3, 3);
 	CHECK_EQ(workers(), 3);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -355,12 +358,11 @@ TEST(task_begins_in_a_smaller_runtime_than_its_frame_was_in)
 	CCRuntime *rt = runtime_of(8, 8);
 	struct crowd c;
 
-	crowd_begin(&c, rt, burn, 8);
-	TEST_UNTIL(begun(&c) == 8);
+	crowd_begin(&c, rt, burn, 8, 8);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	rt = runtime_of(1, 1);
-	crowd_begin(&c, rt, nothing, 64);
+	crowd_begin(&c, rt, nothing, 64, 0);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
@@ -398,9 +400,8 @@ TEST(reserve_starts_no_task)	/* covers: RES-44/f LIF-60/f */
 	CCTask t = spawn(rt, spawn_and_beat, &b);
 
 	until_beats(&b, 2);
-	crowd_begin(&hog, rt, burn, 1);
-	TEST_UNTIL(begun(&hog) == 1);
-	crowd_begin(&late, rt, burn, 5);
+	crowd_begin(&hog, rt, burn, 1, 1);
+	crowd_begin(&late, rt, burn, 5, 0);
 	until_beats(&b, 20);
 	CHECK_EQ(begun(&late), 0);
 	cc__store(&b.stop, 1, CC__RELEASE);	/* what it spawns has to wait, too */
@@ -446,11 +447,10 @@ TEST(reserve_runs_nobody_who_was_found_stuck)	/* covers: RES-44/f */
 	CCTask t = spawn(rt, beats, &b);
 
 	until_beats(&b, 2);
-	crowd_begin(&c, rt, burn_and_yield, 4);
+	crowd_begin(&c, rt, burn_and_yield, 4, 0);
 	TEST_UNTIL(begun(&c) >= 12);	/* all were found by now */
 	until_beats(&b, 20);
-	cc__store(&b.stop, 1, CC__RELEASE);
-	CHECK_EQ(join(t), 0);
+	beats_end(&b, t);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
@@ -504,8 +504,7 @@ TEST(wake_does_not_wait_for_a_worker_that_is_stuck)	/* covers: SCH-64/f */
 	CCTask t = spawn(rt, wait_in_lane, &b);
 
 	wake_lane(&b);
-	crowd_begin(&c, rt, burn, 1);
-	TEST_UNTIL(begun(&c) == 1);
+	crowd_begin(&c, rt, burn, 1, 1);
 	for (int i = 0; i < 100; i++)
 		wake_lane(&b);
 	leave_lane(&b, t);
@@ -523,8 +522,7 @@ static CCRuntime *runtime_with_a_guest(struct beat *b, CCTask *t, cc_time worker
 	config.worker_idle = worker_idle;
 	config.idle_wait = CC_FOREVER;	/* worker 1 does not look by itself */
 	rt = runtime_with(&config);
-	crowd_begin(&c, rt, burn, 1);
-	TEST_UNTIL(begun(&c) == 1);
+	crowd_begin(&c, rt, burn, 1, 1);
 	*t = spawn(rt, wait_in_lane, b);
 	until_in_lane();
 	crowd_end(&c);
@@ -575,8 +573,7 @@ TEST(retirement_drops_nothing)	/* covers: SCH-75/s LIF-53/s RES-15/s */
 	for (int round = 0; round < ROUNDS; round++) {
 		struct crowd c;
 
-		crowd_begin(&c, rt, burn, 3);
-		TEST_UNTIL(begun(&c) == 3);
+		crowd_begin(&c, rt, burn, 3, 3);
 		crowd_end(&c);
 		for (int i = 0; i < WAKES; i++) {
 			if (i % 16 == 0)
@@ -607,16 +604,14 @@ TEST(timer_of_a_worker_that_has_retired_expires)	/* covers: SCH-69/u LIF-53/s */
 
 	config.worker_idle = CC_MSEC;
 	rt = runtime_with(&config);
-	crowd_begin(&c, rt, burn, 1);
-	TEST_UNTIL(begun(&c) == 1);
+	crowd_begin(&c, rt, burn, 1, 1);
 	cc__store(&b.stop, 0, CC__RELEASE);
 	t = spawn(rt, beats, &b);
 	until_beats(&b, 2);
 	crowd_end(&c);
 	busy = spawn(rt, wait_at, &g);	/* worker 1 never searches */
 	until_beats(&b, 20);
-	cc__store(&b.stop, 1, CC__RELEASE);
-	CHECK_EQ(join(t), 0);
+	beats_end(&b, t);
 	cc__store(&g.open, 1, CC__RELEASE);
 	join(busy);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -641,6 +636,17 @@ static void log_line(void *context, const char *line)
 	cc__add(&l->lines, 1, CC__RELEASE);
 }
 
+/* With one worker, and nothing in the log yet. */
+static CCConfig config_with_log(unsigned most, struct log *l)
+{
+	CCConfig c = config_of(1, most);
+
+	*l = (struct log){.stall = ""};
+	c.log = log_line;
+	c.log_context = l;
+	return c;
+}
+
 static CCTask spawn_named(CCRuntime *rt, const char *name, cc_task_main *main, void *arg)
 {
 	const CCTaskOptions o = {.name = name};
@@ -657,13 +663,11 @@ static uint32_t stalls(struct log *l)
 
 TEST(stall_is_reported_once)	/* covers: SCH-76/u */
 {
-	CCConfig config = config_of(1, 2);
-	struct log l = {0};
+	struct log l;
+	CCConfig config = config_with_log(2, &l);
 	CCRuntime *rt;
 
 	config.stall = 50 * CC_MSEC;
-	config.log = log_line;
-	config.log_context = &l;
 	rt = runtime_with(&config);
 	for (uint32_t round = 1; round <= 2; round++) {
 		struct gate g = {0};
@@ -685,15 +689,13 @@ TEST(stall_is_reported_once)	/* covers: SCH-76/u */
 
 TEST(stall_reports_can_be_switched_off)	/* covers: SCH-76/u */
 {
-	CCConfig config = config_of(1, 2);
-	struct log l = {0};
+	struct log l;
+	CCConfig config = config_with_log(2, &l);
 	struct gate g = {0};
 	CCRuntime *rt;
 	CCTask t;
 
 	config.stall = CC_FOREVER;
-	config.log = log_line;
-	config.log_context = &l;
 	rt = runtime_with(&config);
 	t = spawn(rt, hold_worker_at, &g);
 	usleep(100 * 1000);
@@ -705,17 +707,14 @@ TEST(stall_reports_can_be_switched_off)	/* covers: SCH-76/u */
 
 TEST(decisions_are_logged_on_request)	/* covers: SCH-82/u */
 {
-	CCConfig config = config_of(1, 3);
-	struct log l = {0};
+	struct log l;
+	CCConfig config = config_with_log(3, &l);
 	struct crowd c;
 	CCRuntime *rt;
 
 	config.debug = CC_DEBUG_FLAG_SYSMON;
-	config.log = log_line;
-	config.log_context = &l;
 	rt = runtime_with(&config);
-	crowd_begin(&c, rt, burn, 2);
-	TEST_UNTIL(begun(&c) == 2);
+	crowd_begin(&c, rt, burn, 2, 2);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK_EQ(cc__load(&l.added, CC__ACQUIRE), 1);
@@ -797,8 +796,7 @@ TEST(pressure_is_zero_at_rest)	/* covers: LIF-56/u */
 
 	for (int i = 0; i < 20; i++)
 		t[i] = spawn(rt, wait_at, &g);
-	crowd_begin(&c, rt, burn, 4);
-	TEST_UNTIL(begun(&c) >= 3);
+	crowd_begin(&c, rt, burn, 4, 3);
 	CHECK(cc__sched_pressure(sched_of(rt)) > 0);
 	cc__store(&g.open, 1, CC__RELEASE);
 	crowd_end(&c);
@@ -822,14 +820,12 @@ TEST(without_a_monitor_nothing_is_lost)	/* covers: SCH-70/s SCH-69/u */
 	CHECK_EQ(threads_named("cc-sysmon").count, 0);
 	t = spawn(rt, beats, &b);
 	until_beats(&b, 2);
-	crowd_begin(&c, rt, burn, 4);
-	TEST_UNTIL(begun(&c) == 2);
+	crowd_begin(&c, rt, burn, 4, 2);
 	usleep(100 * 1000);
 	CHECK_EQ(workers(), 2);
 	CHECK_EQ(begun(&c), 2);
 	crowd_end(&c);
 	until_beats(&b, 2);
-	cc__store(&b.stop, 1, CC__RELEASE);
-	CHECK_EQ(join(t), 0);
+	beats_end(&b, t);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }

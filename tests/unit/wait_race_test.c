@@ -45,13 +45,8 @@ __attribute__((constructor)) static void learn_cpus(void)
 /* For us, and for threads that are started from now on. */
 static void pin(bool one)
 {
-	cpu_set_t first;
-	size_t i = 0;
+	const cpu_set_t first = first_cpu(&all_cpus);
 
-	while (!CPU_ISSET(i, &all_cpus))
-		i++;
-	CPU_ZERO(&first);
-	CPU_SET(i, &first);
 	CHECK_EQ(sched_setaffinity(0, sizeof first, one ? &first : &all_cpus), 0);
 }
 
