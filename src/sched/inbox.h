@@ -20,11 +20,22 @@ struct cc__inbox {
 /* False: it is closed, and f is still the caller's. */
 bool cc__inbox_push(struct cc__inbox *b, struct cc__fiber *f);
 
-/* All that is there, oldest first, chained through next; NULL: nothing. */
+/* All that is there, oldest first, chained through next; NULL: nothing.  With
+ * cc__chain_pop one after another is the caller's. */
 struct cc__fiber *cc__inbox_take(struct cc__inbox *b);
 /* The same, and nothing more can be pushed. */
 struct cc__fiber *cc__inbox_close(struct cc__inbox *b);
 void cc__inbox_open(struct cc__inbox *b);
+
+/* The oldest of a chain, off it; NULL: there was none left. */
+static inline struct cc__fiber *cc__chain_pop(struct cc__fiber **oldest)
+{
+	struct cc__fiber *f = *oldest;
+
+	if (f != NULL)
+		*oldest = f->next;
+	return f;
+}
 
 /* Whether there may be something; a hint. */
 bool cc__inbox_any(const struct cc__inbox *b);

@@ -368,12 +368,6 @@ bool cc__poll_run(struct cc__poll *p, cc_time deadline)
 	return cc__poll_wake(p, &found);
 }
 
-void cc__poll_kick(struct cc__poll *p)
-{
-	if (is_open(p))
-		cc__poll_ring(p->bell);
-}
-
 /* ---- forget ---- */
 
 static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)

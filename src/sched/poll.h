@@ -84,10 +84,9 @@ bool cc__poll_wake(struct cc__poll *p, const struct cc__poll_found *found);
  * CC_NOW it only looks, takes the place of nobody and hears no kick: for the busy. */
 bool cc__poll_run(struct cc__poll *p, cc_time deadline);
 
-/* Whoever has claimed the sleep, or else the next to do so, does not sleep on.  What
- * the caller did before is visible to it then.  The first form while p lives; the second at any
- * time, with p's bell from when it lived. */
-void cc__poll_kick(struct cc__poll *p);
+/* A kick: whoever has claimed the sleep, or else the next to do so, does not sleep on.
+ * What the caller did before is visible to it then.  At any time, with a poll's bell from
+ * when it lived. */
 void cc__poll_ring(struct cc__bell *bell);
 
 /* Fibers that wait, a moment ago: is it worth while to look? */

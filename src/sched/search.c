@@ -326,12 +326,10 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 
 static void give_away_all(struct cc__worker *w, struct cc__fiber *oldest)
 {
-	while (oldest != NULL) {
-		struct cc__fiber *f = oldest;
+	struct cc__fiber *f;
 
-		oldest = f->next;
+	while ((f = cc__chain_pop(&oldest)) != NULL)
 		cc__worker_give_away(w, f);
-	}
 }
 
 /* One of us makes the end known; false: whoever wanted it has lost its patience. */

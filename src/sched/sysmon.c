@@ -151,14 +151,10 @@ static void give(struct cc__sched *s, struct cc__fiber *f)
  * with it. */
 static void empty_inbox(struct cc__sched *s, struct cc__worker *w)
 {
-	struct cc__fiber *f = cc__inbox_take(&w->inbox);
+	struct cc__fiber *oldest = cc__inbox_take(&w->inbox), *f;
 
-	while (f != NULL) {
-		struct cc__fiber *next = f->next;
-
+	while ((f = cc__chain_pop(&oldest)) != NULL)
 		give(s, f);
-		f = next;
-	}
 }
 
 /* The same for its queue, where nobody is idle who would take from it: a busy

@@ -106,10 +106,9 @@ void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigne
 
 void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest)
 {
-	while (oldest != NULL) {
-		struct cc__fiber *f = oldest;
+	struct cc__fiber *f;
 
-		oldest = f->next;
+	while ((f = cc__chain_pop(&oldest)) != NULL) {
 		CC__EVENT(CC__EV_TAKE, &f->parker, w->id, 0);
 		cc__count(&w->counters.from_inboxes);
 		cc__worker_move_in(w, f);

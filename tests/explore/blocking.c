@@ -55,18 +55,6 @@ static void join_once(struct cc__os_thread t)
 _Static_assert(offsetof(struct cc__blocking_thread, next) != offsetof(struct cc__thread, next),
                "cc__slab_put tells them apart by the link");
 
-void cc__schedule(struct cc__parker *fiber)
-{
-	(void)fiber;
-	mc_fail("schedule: a thread is not enqueued");
-}
-
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
-{
-	(void)fiber, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
 void cc__thread_yield(void)
 {
 	cc__relax();

@@ -34,21 +34,7 @@ static void pop(void)
 		take(f);
 }
 
-static void push_0(void)
-{
-	push(0);
-}
-
-static void push_1(void)
-{
-	push(1);
-}
-
-static void push_0_and_1(void)
-{
-	push(0);
-	push(1);
-}
+SHIM_PUSHERS(push)
 
 static void push_2_and_3(void)
 {

@@ -8,14 +8,12 @@
 static struct cc__inbox box;
 static bool refused[SHIM_FIBERS];	/* each pusher's own */
 
-static void take_all(struct cc__fiber *f)
+static void take_all(struct cc__fiber *oldest)
 {
-	while (f != NULL) {
-		struct cc__fiber *next = f->next;
+	struct cc__fiber *f;
 
+	while ((f = cc__chain_pop(&oldest)) != NULL)
 		take(f);
-		f = next;
-	}
 }
 
 static void push(int i)
@@ -27,21 +25,7 @@ static void push(int i)
 		take(f);	/* it is still ours */
 }
 
-static void push_0(void)
-{
-	push(0);
-}
-
-static void push_1(void)
-{
-	push(1);
-}
-
-static void push_0_and_1(void)
-{
-	push(0);
-	push(1);
-}
+SHIM_PUSHERS(push)
 
 static void take_once(void)
 {

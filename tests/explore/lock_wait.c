@@ -20,18 +20,6 @@
 
 #include "shim_wait.h"
 
-void cc__schedule(struct cc__parker *fiber)
-{
-	(void)fiber;
-	mc_fail("schedule: a thread is not enqueued");
-}
-
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
-{
-	(void)fiber, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
 static struct object {
 	struct cc__waitq q;
 	bool listed;	/* q.lock */

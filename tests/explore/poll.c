@@ -14,18 +14,6 @@
 #include "sched/poll.h"
 #include "sched/sched.h"
 
-void cc__schedule(struct cc__parker *fiber)
-{
-	(void)fiber;
-	mc_fail("schedule: a thread is not enqueued");
-}
-
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
-{
-	(void)fiber, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
 struct cc__sched *cc__sched_here(void)
 {
 	return NULL;
@@ -407,18 +395,18 @@ static void bring_work(void)
 {
 	cc__store(&work, 1, CC__SEQ_CST);
 	if (cc__load(&asleep, CC__SEQ_CST) != 0)
-		cc__poll_kick(poll);
+		cc__poll_ring(poll->bell);
 }
 
 static void kick_and_look(void)
 {
-	cc__poll_kick(poll);
+	cc__poll_ring(poll->bell);
 	cc__poll_run(poll, CC_NOW);
 }
 
 static void kick_and_sleep(void)
 {
-	cc__poll_kick(poll);
+	cc__poll_ring(poll->bell);
 	cc__poll_run(poll, cc__now() + CC_SEC);
 }
 
@@ -432,7 +420,7 @@ static void sleep_once(void)
 static void work_and_kick(void)
 {
 	cc__store(&work, 1, CC__RELAXED);
-	cc__poll_kick(poll);
+	cc__poll_ring(poll->bell);
 }
 POLL_SCENARIO(poll_kick_ends_sleep, .body = {sleep_until_work, bring_work})
 POLL_SCENARIO(poll_kicked_twice, .body = {sleep_until_work, bring_work, bring_work})

@@ -38,6 +38,22 @@ static inline void take_loot(const struct cc__loot *loot)
 		take(loot->fiber[i]);
 }
 
+/* Bodies of the scenarios of a queue that push(i) pushes fiber i to. */
+#define SHIM_PUSHERS(push) \
+	static void push_0(void) \
+	{ \
+		push(0); \
+	} \
+	static void push_1(void) \
+	{ \
+		push(1); \
+	} \
+	static void push_0_and_1(void) \
+	{ \
+		push(0); \
+		push(1); \
+	}
+
 /* In .final: the first n of them have been taken once each. */
 static inline void all_taken(int n)
 {

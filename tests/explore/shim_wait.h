@@ -1,7 +1,8 @@
 /* shim_wait.h - what wait/wait.c and wait/thread.c need around them in a
  * scenario: a record for each model thread, and no slab to take more from, unless
  * SHIM_REAL_SLAB says that wait/slab.c is linked; and no poller, unless SHIM_POLLER
- * says that the scenario has one.
+ * says that the scenario has one; and no fibers, unless it links a scheduler, or is one:
+ * SHIM_SCHEDULER.
  * Included by one file of a program. */
 #ifndef MC_SHIM_WAIT_H
 #define MC_SHIM_WAIT_H
@@ -60,6 +61,21 @@ __attribute__((weak)) const cc__a32 *cc__cancel_flag(struct cc__parker *fiber)
 	(void)fiber;
 	return NULL;
 }
+
+#ifndef SHIM_SCHEDULER
+__attribute__((weak)) void cc__schedule(struct cc__parker *fiber)
+{
+	(void)fiber;
+	mc_fail("schedule: a thread is not enqueued");
+}
+
+__attribute__((weak)) void cc__switch_away(struct cc__parker *fiber, uint64_t ticket,
+                                           cc_time deadline)
+{
+	(void)fiber, (void)ticket, (void)deadline;
+	mc_fail("switch_away: a thread has no other stack");
+}
+#endif
 
 #ifndef SHIM_POLLER
 struct cc__bell;

@@ -6,6 +6,7 @@
  * sched/worker.c.  What is under test is everything between park and resume.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c */
+#define SHIM_SCHEDULER
 #include "shim_wait.h"
 
 struct fiber {

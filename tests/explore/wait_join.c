@@ -13,18 +13,6 @@
 #include "sched/fiber.h"
 #include "sched/sched.h"
 
-void cc__schedule(struct cc__parker *fiber)
-{
-	(void)fiber;
-	mc_fail("schedule: a thread is not enqueued");
-}
-
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
-{
-	(void)fiber, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
 struct cc__frame_cache *cc__frame_cache_here(void)
 {
 	return NULL;

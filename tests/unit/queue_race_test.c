@@ -164,16 +164,12 @@ static void *take_inbox(void *arg)
 {
 	pthread_barrier_wait(&t.start);
 	while (!all_taken()) {
-		struct cc__fiber *f = cc__inbox_take(&t.inbox);
+		struct cc__fiber *oldest = cc__inbox_take(&t.inbox), *f;
 
-		if (f == NULL)
+		if (oldest == NULL)
 			sched_yield();
-		while (f != NULL) {
-			struct cc__fiber *next = f->next;
-
+		while ((f = cc__chain_pop(&oldest)) != NULL)
 			took(f);
-			f = next;
-		}
 	}
 	return arg;
 }
@@ -206,18 +202,15 @@ static void *push_inbox_or_global(void *arg)
 TEST(inbox_that_closes_under_its_pushers_loses_nothing)
 {
 	pthread_t pusher[THREADS];
-	struct cc__fiber *f;
+	struct cc__fiber *closed, *f;
 
 	begin(THREADS + 1);
 	start(push_inbox_or_global, THREADS, pusher);
 	pthread_barrier_wait(&t.start);
 	TEST_UNTIL(cc__inbox_length(&t.inbox) > 0 || cc__load(&t.next, CC__RELAXED) >= t.count);
-	for (f = cc__inbox_close(&t.inbox); f != NULL;) {
-		struct cc__fiber *next = f->next;
-
+	closed = cc__inbox_close(&t.inbox);
+	while ((f = cc__chain_pop(&closed)) != NULL)
 		took(f);
-		f = next;
-	}
 	join(THREADS, pusher);
 	while ((f = cc__global_pop(&t.global)) != NULL)
 		took(f);
