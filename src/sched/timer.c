@@ -221,10 +221,8 @@ bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t)
 	if (!cc__timer_armed(t))
 		return false;
 	cc__lock(&h->lock, CC__RANK_TIMER);
-	if ((armed = cc__timer_armed(t))) {
+	if ((armed = cc__timer_armed(t)))
 		take_out(h, t);
-		note_earliest(h);
-	}
 	cc__unlock(&h->lock);
 	return armed;
 }

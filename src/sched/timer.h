@@ -45,8 +45,10 @@ struct cc__timer_slot {
 
 struct cc__timers {
 	struct cc__lock lock;
-	CC__ATOMIC(cc_time) earliest;	/* nothing is due before; CC_FOREVER: there is nothing.
-					 * Written under the lock, a hint to everybody */
+	/* Nothing is due before; CC_FOREVER: there is nothing.  Removed ones still count until
+	 * then, so that waits which end in time tell nobody.  Written under the lock, a
+	 * hint to everybody. */
+	CC__ATOMIC(cc_time) earliest;
 	/* Below: the lock. */
 	uint64_t at;			/* the unit it has come to */
 	struct cc__timer *reached;	/* of a slot it has come to: to be looked at */

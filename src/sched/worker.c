@@ -695,8 +695,6 @@ static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, ui
 	t->deadline = deadline;
 	t->object = &f->parker;
 	t->value = ticket;
-	if (cc__timers_earliest(&w->timers) == CC_FOREVER)
-		w->clock = cc__now();	/* nobody has looked at it for the timers' sake */
 	if (cc__timers_add(&w->timers, t, w->clock))
 		cc__idle_timer(w->idle, deadline);
 	return t;

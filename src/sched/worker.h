@@ -71,7 +71,8 @@ struct cc__worker {
 	/* The picks at which there is more to look at than the queue's end, and at
 	 * which everything else has its turn (D4). */
 	uint64_t fair_at, serve_at;
-	cc_time clock;			/* when it last looked, for the timers' sake */
+	cc_time clock;			/* when it last looked, for the timers' sake; while there
+					 * are any, not long ago */
 	unsigned favours;		/* picks of urgent fibers */
 	enum cc__kind wakes;		/* how those are queued whom it wakes */
 	struct cc__frame_cache frames;

@@ -106,21 +106,21 @@ static void either(int n)
 static void one_ended(void)
 {
 	either(1);
-	MC_ASSERT(cc__timers_earliest(&wheel) == CC_FOREVER);
+	MC_ASSERT(wheel.levels == 0 && wheel.reached == NULL);
 	mc_outcome(removed[0] ? "removed" : "fired");
 }
 
 static void two_ended(void)
 {
 	either(2);
-	MC_ASSERT(cc__timers_earliest(&wheel) == CC_FOREVER);
+	MC_ASSERT(wheel.levels == 0 && wheel.reached == NULL);
 }
 
 /* The third is not due. */
 static void third_left(void)
 {
 	either(2);
-	MC_ASSERT(cc__timers_earliest(&wheel) == due[2]);
+	MC_ASSERT(cc__timers_earliest(&wheel) <= due[2]);
 	take_back(2);
 	MC_ASSERT(removed[2] && cc__peek(&fired[2]) == 0);
 }
