@@ -201,13 +201,14 @@ static int walk_switch_walk(struct trace *t)
 
 static int second_on_the_stack(void *arg)
 {
+	const cc_time late = cc_now() + 3600 * CC_SEC;	/* without end they might run in our place */
 	CCTask a, b;
 
 	/* Two tasks in a row, which share a stack: the second walks it. */
 	CHECK_EQ(cc_task_spawn(NULL, &a, NULL, yields, NULL), 0);
 	CHECK_EQ(cc_task_spawn(NULL, &b, NULL, bt_task, arg), 0);
-	CHECK_EQ(cc_task_join(a, CC_FOREVER, NULL), 0);
-	CHECK_EQ(cc_task_join(b, CC_FOREVER, NULL), 0);
+	CHECK_EQ(cc_task_join(a, late, NULL), 0);
+	CHECK_EQ(cc_task_join(b, late, NULL), 0);
 	return 0;
 }
 
