@@ -31,7 +31,7 @@ TEST(fd_idle_worker_in_the_poller_hears_of_tasks)
 
 	host_begin(&h);
 	wait_for_data(&w, &h, FIBER);
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < 400 && test_has_time(); i++) {
 		struct gate g = {0};
 		CCTask held[HOST_WORKERS];
 
@@ -80,7 +80,7 @@ static int wait_beside_a_hog(void *arg)
 
 TEST(fd_idle_worker_looks_after_them_while_another_is_held)
 {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 100 && test_has_time(); i++) {
 		struct host h;
 		struct two t = {.fd = 0};
 		CCTask task;
@@ -118,7 +118,7 @@ static int wait_then_hog(void *arg)
 
 TEST(fd_poller_that_leaves_is_replaced)
 {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 100 && test_has_time(); i++) {
 		struct host h;
 		struct hog first = {.fd = 0};
 		struct wait second;
