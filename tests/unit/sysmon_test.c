@@ -30,6 +30,8 @@ static CCConfig config_of(unsigned workers, unsigned most)
 	c.workers = workers;
 	c.workers_max = most;
 	c.sysmon = 1;
+	/* Who is held up by the machine for so long is found stuck, as a hog is. */
+	c.scale_interval = 50 * CC_MSEC;
 	c.debug = 0;
 	c.stack_idle = 3600 * CC_SEC;
 	c.worker_idle = 3600 * CC_SEC;
@@ -426,7 +428,7 @@ static int burn_and_yield(void *arg)
 	struct crowd *c = arg;
 
 	while (cc__load(&c->open, CC__ACQUIRE) == 0) {
-		const cc_time end = cc_now() + 40 * CC_MSEC;
+		const cc_time end = cc_now() + 120 * CC_MSEC;	/* more than two intervals */
 		bool found;
 
 		cc__add(&c->begun, 1, CC__RELEASE);

@@ -220,7 +220,7 @@ static void *join_on_the_stroke(void *arg)
 {
 	struct crowd *c = arg;
 
-	for (unsigned i = 0; i < c->count; i++) {
+	for (unsigned i = 0; i < c->count && test_has_time(); i++) {
 		unsigned spin = (unsigned)(test_random(&c->seed) % 2000);
 		cc_time deadline = cc_now() + (cc_time)(test_random(&c->seed) % 100) * CC_USEC;
 		int result = -1, err;
