@@ -31,8 +31,9 @@ struct cc__stack {
 	struct cc__fiber *fiber;	/* bound to; NULL: free.  Read by the fault handler */
 	void *memory;			/* lowest address, the guard's; constant */
 	uint32_t colour;		/* constant */
-	cc__a32 stuck;			/* 1: its fiber was found stuck (sysmon.h); set under
-					 * the fiber's lock, a hint to everybody */
+	/* When its fiber was found stuck last (sysmon.h); 0: not yet.  Set under the fiber's
+	 * lock, a hint to everybody. */
+	CC__ATOMIC(cc_time) stuck;
 	struct cc__stack_tools tools;
 	struct cc__timer alarm;		/* of its fiber's wait */
 };

@@ -79,7 +79,7 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 	/* Acquire: the descriptor, from bind. */
 	stack = c.id != 0 ? cc__load(&f->stack, CC__ACQUIRE) : NULL;
 	if (stack != NULL && cc__fiber_home(f) == s) {
-		cc__store(&stack->stuck, 1, CC__RELAXED);	/* Relaxed: a hint */
+		cc__store(&stack->stuck, cc__now(), CC__RELAXED);	/* Relaxed: a hint */
 		cc__fiber_name_of(f, &c.name);
 	} else {
 		c.id = 0;
@@ -169,6 +169,21 @@ static void empty_queue(struct cc__sched *s, struct cc__worker *w)
 			give(s, loot.fiber[i]);
 }
 
+/* Some of what is in the global queue, once more: a mark that kept it from the reserve
+ * may have faded (M4).  Seldom, for each wakes the reserve. */
+static void give_again(struct cc__sched *s, cc_time now)
+{
+	enum { SOME = 64 };
+	uint64_t n = cc__global_length(&s->global);
+	struct cc__fiber *f;
+
+	if (now - s->sysmon.given_at < CC__STUCK_FADES / 10)
+		return;
+	s->sysmon.given_at = now;
+	for (n = n < SOME ? n : SOME; n > 0 && (f = cc__global_pop(&s->global)) != NULL; n--)
+		give(s, f);
+}
+
 /* The timers of a worker that does not come by, or is not there any more. */
 static void run_timers(struct cc__worker *w, struct look *l)
 {
@@ -229,6 +244,8 @@ static void judge(struct cc__sched *s, const struct look *l)
 {
 	if (l->woken && l->reserve)
 		cc__idle_wake(s->idle, s->config.workers_max - 1);
+	if (l->stuck > 0 && !l->spare)
+		give_again(s, l->now);
 	if (!l->woken && !l->fresh)
 		hold_back(s, CC__BLOCK_NO_WORK, "no work waits");
 	else if (l->stuck == 0)

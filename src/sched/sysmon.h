@@ -10,7 +10,8 @@
  *     one is added: at most one an interval, up to workers_max in all.
  * M4  Number workers_max is the reserve.  It never starts a task, nor runs a fiber
  *     that was found stuck: so whatever all the others are stuck in, those who
- *     only wait and go on still run.
+ *     only wait and go on still run.  The mark fades, for the machine may have held
+ *     up the worker, not the fiber.
  * M5  A temporary worker that finds nothing for worker_idle retires by itself: it
  *     closes its inboxes, gives away what is in them, and ends (search.c).  Its
  *     record stays, with its timers, which others run; and is used again.
@@ -37,6 +38,7 @@ struct cc__sysmon {
 
 	/* The monitor's own. */
 	cc_time grown_at;		/* when it last added a worker */
+	cc_time given_at;		/* its own; when it looked at the global queue */
 	const char *said;		/* the last reason that it logged */
 
 	/* Written by the monitor, relaxed; read by anyone.  Each tick is a sample of the

@@ -51,8 +51,9 @@ static bool is_for_reserve(const struct cc__fiber *f)
 {
 	/* Relaxed, both: f is ours; a hint. */
 	const struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
+	const cc_time stuck = s != NULL ? cc__load(&s->stuck, CC__RELAXED) : 0;
 
-	return s != NULL && cc__load(&s->stuck, CC__RELAXED) == 0;
+	return s != NULL && (stuck == 0 || cc__now() - stuck >= CC__STUCK_FADES);
 }
 
 void cc__sched_give(struct cc__sched *s, struct cc__fiber *f)

@@ -28,6 +28,10 @@
 
 enum { CC__FAIR_RUN = 64 };
 
+/* What was found stuck, and not again for so long, may have been held up by the machine:
+ * the reserve may run it again. */
+#define CC__STUCK_FADES (5 * CC_SEC)
+
 /* What its thread does. */
 enum cc__life {
 	CC__LIFE_ACTIVE,

@@ -415,11 +415,12 @@ TEST(reserve_starts_no_task)	/* covers: RES-44/f LIF-60/f */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-static bool found_stuck(void)
+/* When the calling fiber was; 0: not yet. */
+static cc_time found_stuck(void)
 {
 	struct cc__fiber *f = cc__fiber_of(cc__self());
 
-	return cc__load(&cc__load(&f->stack, CC__RELAXED)->stuck, CC__RELAXED) != 0;
+	return cc__load(&cc__load(&f->stack, CC__RELAXED)->stuck, CC__RELAXED);
 }
 
 /* Holds its worker, again and again. */
@@ -429,14 +430,15 @@ static int burn_and_yield(void *arg)
 
 	while (cc__load(&c->open, CC__ACQUIRE) == 0) {
 		const cc_time end = cc_now() + 120 * CC_MSEC;	/* more than two intervals */
-		bool found;
+		cc_time found;
 
 		cc__add(&c->begun, 1, CC__RELEASE);
 		while (cc_now() < end)
 			cc__relax();
 		found = found_stuck();
 		cc_yield();
-		CHECK(!found || !cc__worker_here()->only_woken);
+		CHECK(found == 0 || !cc__worker_here()->only_woken ||
+		      cc_now() - found >= CC__STUCK_FADES);
 	}
 	return 0;
 }
@@ -496,6 +498,36 @@ static void leave_lane(struct beat *b, CCTask t)
 	cc__store(&b->stop, 1, CC__RELEASE);
 	wake_lane(b);
 	CHECK_EQ(join(t), 0);
+}
+
+static void set_stuck(CCTask t, cc_time when)
+{
+	struct cc__fiber *f = t.frame;
+
+	cc__store(&cc__load(&f->stack, CC__ACQUIRE)->stuck, when, CC__RELAXED);
+}
+
+/* A fiber that was found stuck once, for the machine held it up, and does not matter
+ * to the reserve; until that was long ago, wherever it is queued then. */
+TEST(reserve_runs_again_who_was_stuck_long_ago)	/* covers: RES-44/f */
+{
+	CCRuntime *rt = runtime_of(1, 2);
+	struct beat b = {0};
+	struct crowd hog;
+	CCTask t = spawn(rt, wait_in_lane, &b);
+
+	until_in_lane();
+	set_stuck(t, cc_now() + 3600 * CC_SEC);
+	crowd_begin(&hog, rt, burn, 1, 1);
+	CHECK(cc__wake_one(&lane, CC__REASON_SIGNAL, 0));
+	/* By way of the inbox, perhaps. */
+	TEST_UNTIL(cc__global_length(&sched_of(rt)->global) == 1);
+	CHECK_EQ(cc__load(&b.beats, CC__ACQUIRE), 0);
+	set_stuck(t, cc_now() - CC__STUCK_FADES);
+	TEST_UNTIL(cc__load(&b.beats, CC__ACQUIRE) == 1);
+	crowd_end(&hog);
+	leave_lane(&b, t);
+	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 TEST(wake_does_not_wait_for_a_worker_that_is_stuck)	/* covers: SCH-64/f */
