@@ -79,23 +79,27 @@ static struct cc__timer_slot *slot_of(struct cc__timers *h, unsigned level, unsi
 	return &h->slot[level * CC__TIMER_SLOTS + digit];
 }
 
+static void put_in(struct cc__timer_slot *slot, struct cc__timer *t)
+{
+	const cc_time due = begin_of(unit_of(t));
+
+	if (slot->first == NULL || due < slot->earliest)
+		slot->earliest = due;
+	put_first(&slot->first, t);
+}
+
 static void put(struct cc__timers *h, struct cc__timer *t)
 {
 	const uint64_t unit = unit_of(t);
-	const cc_time due = begin_of(unit);
-	struct cc__timer_slot *slot;
 	unsigned level, digit;
 
 	if (unit <= h->at) {
-		put_first(&h->reached, t);
+		put_in(&h->reached, t);
 		return;
 	}
 	level = (63 - (unsigned)__builtin_clzll(unit ^ h->at)) / DIGIT;
 	digit = (unsigned)(unit >> level * DIGIT) & DIGIT_MASK;
-	slot = slot_of(h, level, digit);
-	if (slot->first == NULL || due < slot->earliest)
-		slot->earliest = due;
-	put_first(&slot->first, t);
+	put_in(slot_of(h, level, digit), t);
 	h->slots[level] |= (uint64_t)1 << digit;
 	h->levels |= 1u << level;
 }
@@ -131,8 +135,8 @@ static bool advance(struct cc__timers *h, uint64_t now)
 	}
 	slot = slot_of(h, level, digit);
 	h->at = begin_of_slot(h, level, digit);
-	h->reached = slot->first;
-	set_from(h->reached, &h->reached);
+	h->reached = *slot;
+	set_from(h->reached.first, &h->reached.first);
 	slot->first = NULL;
 	clear_bit(h, level, digit);
 	return true;
@@ -140,12 +144,11 @@ static bool advance(struct cc__timers *h, uint64_t now)
 
 static void note_earliest(struct cc__timers *h)
 {
+	cc_time first = h->reached.first != NULL ? h->reached.earliest : CC_FOREVER;
 	unsigned level, digit;
-	cc_time first = CC_FOREVER;
 
-	if (h->reached != NULL)
-		first = begin_of(h->at);
-	else if (next_slot(h, &level, &digit))
+	/* What was added since may be due before what was reached. */
+	if (next_slot(h, &level, &digit) && slot_of(h, level, digit)->earliest < first)
 		first = slot_of(h, level, digit)->earliest;
 	/* Relaxed: a hint; whoever must not miss it passes a fence of idle.h. */
 	cc__store(&h->earliest, first, CC__RELAXED);
@@ -167,7 +170,7 @@ static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due, boo
 
 	*more = true;
 	for (unsigned touches = 0; touches < TOUCHES && n < BATCH; touches++) {
-		struct cc__timer *t = h->reached;
+		struct cc__timer *t = h->reached.first;
 
 		if (t == NULL) {
 			if ((*more = advance(h, now)))
@@ -181,8 +184,8 @@ static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due, boo
 			due[n++] = (struct due){t->object, t->value};
 			take_out(h, t);
 		} else {
-			if ((h->reached = t->next) != NULL)
-				set_from(h->reached, &h->reached);
+			if ((h->reached.first = t->next) != NULL)
+				set_from(t->next, &h->reached.first);
 			put(h, t);
 		}
 	}
@@ -205,7 +208,7 @@ bool cc__timers_add(struct cc__timers *h, struct cc__timer *t, cc_time recent)
 
 	cc__lock(&h->lock, CC__RANK_TIMER);
 	CC__ASSERT(!cc__timer_armed(t), "timer: armed twice");
-	if (h->reached == NULL)
+	if (h->reached.first == NULL)
 		advance(h, unit_at(recent));
 	put(h, t);
 	if ((first = due < cc__timers_earliest(h)))

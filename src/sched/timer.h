@@ -13,7 +13,9 @@
  *     it is in no wheel: who reads that may let the timer go.
  * T2  What expires is copied out under the lock and fired after it.
  * T3  At most a few dozen timers are touched in one hold of the lock: a slot that the
- *     wheel has come to is taken apart bit by bit. */
+ *     wheel has come to is taken apart bit by bit.
+ * T4  Somebody sleeps until what is due first, and is told when it comes to be due
+ *     earlier.  That is by an addition alone: nothing else makes `earliest` less. */
 #ifndef CC__SCHED_TIMER_H
 #define CC__SCHED_TIMER_H
 
@@ -45,13 +47,13 @@ struct cc__timer_slot {
 
 struct cc__timers {
 	struct cc__lock lock;
-	/* Nothing is due before; CC_FOREVER: there is nothing.  Removed ones still count until
-	 * then, so that waits which end in time tell nobody.  Written under the lock, a
-	 * hint to everybody. */
+	/* Nothing is due before; CC_FOREVER: there is nothing.  Only what is added makes it
+	 * earlier (T4); what is removed still counts until then, so that waits which end in
+	 * time tell nobody.  Written under the lock, a hint to everybody. */
 	CC__ATOMIC(cc_time) earliest;
 	/* Below: the lock. */
 	uint64_t at;			/* the unit it has come to */
-	struct cc__timer *reached;	/* of a slot it has come to: to be looked at */
+	struct cc__timer_slot reached;	/* of a slot it has come to: to be looked at */
 	uint32_t levels;		/* a bit for each level with timers */
 	uint64_t slots[CC__TIMER_LEVELS];	/* a bit for each slot with timers */
 	struct cc__timer_slot slot[CC__TIMER_LEVELS * CC__TIMER_SLOTS];	/* level by level */

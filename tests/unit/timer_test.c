@@ -46,7 +46,7 @@ static bool slot_is_sound(const struct cc__timers *h, unsigned level, unsigned d
 
 static bool wheel_is_sound(const struct cc__timers *h, long nodes)
 {
-	long n = length(&h->reached), more;
+	long n = length(&h->reached.first), more;
 
 	for (unsigned level = 0; level < CC__TIMER_LEVELS; level++) {
 		if ((h->slots[level] != 0) != (h->levels >> level & 1))
@@ -72,14 +72,20 @@ struct world {
 	bool was_late[NODES];	/* due when it was added: those have no order */
 	long count;
 	cc_time now, last;	/* what fired last was due then */
+	cc_time until;		/* somebody who has looked, and was told since, sleeps (T4) */
 };
 
 static struct world world;
 
+static cc_time due_of(const struct cc__timer *t)
+{
+	return (cc_time)unit_of(t->deadline) * UNIT;
+}
+
 static void fired(void *object, uint64_t i)
 {
 	struct world *w = object;
-	const cc_time due = (cc_time)unit_of(w->node[i].deadline) * UNIT;
+	const cc_time due = due_of(&w->node[i]);
 
 	CHECK(w->armed[i] && !cc__timer_armed(&w->node[i]));
 	CHECK(w->node[i].deadline <= w->now);
@@ -105,6 +111,7 @@ static void flip(struct world *w, uint64_t *random)
 	const unsigned i = (unsigned)(test_random(random) % NODES);
 	struct cc__timer *t = &w->node[i];
 	cc_time earliest = cc__timers_earliest(&w->wheel);
+	bool first;
 
 	CHECK_EQ(cc__timer_armed(t), w->armed[i]);
 	if (w->armed[i]) {
@@ -112,8 +119,11 @@ static void flip(struct world *w, uint64_t *random)
 		w->count--;
 	} else {
 		*t = (struct cc__timer){some_deadline(w, random), NULL, {NULL}, w, i};
-		CHECK_EQ(cc__timers_add(&w->wheel, t, w->now),
-		         (cc_time)unit_of(t->deadline) * UNIT < earliest);
+		first = cc__timers_add(&w->wheel, t, w->now);
+		CHECK_EQ(first, due_of(t) < earliest);
+		if (first && due_of(t) < w->until)
+			w->until = due_of(t);
+		CHECK(w->until <= due_of(t));
 		w->was_late[i] = t->deadline <= w->now;
 		w->count++;
 	}
@@ -131,8 +141,18 @@ static void go_on(struct world *w, uint64_t *random)
 		w->now += (cc_time)(test_random(random) & (((uint64_t)1 << test_random(random) % 44) - 1));
 	w->last = 0;
 	cc__timers_run(&w->wheel, w->now, UINT_MAX, fired);
+	w->until = cc__timers_earliest(&w->wheel);
 	for (int i = 0; i < NODES; i++)
 		CHECK(!w->armed[i] || unit_of(w->node[i].deadline) > (uint64_t)w->now / UNIT);
+}
+
+/* It goes on, nothing is due yet, and nobody looks: slots are reached by additions. */
+static void pass(struct world *w, uint64_t *random)
+{
+	const cc_time left = cc__timers_earliest(&w->wheel) - w->now;
+
+	if (left > 1)
+		w->now += (cc_time)(test_random(random) % (uint64_t)left);
 }
 
 TEST(timers_agree_with_a_list)
@@ -143,9 +163,12 @@ TEST(timers_agree_with_a_list)
 	memset(&world, 0, sizeof world);
 	cc__timers_init(&world.wheel);
 	world.now = 1000 * CC_SEC;
+	world.until = CC_FOREVER;
 	for (unsigned i = 0; i < OPERATIONS / test_slowness(); i++) {
 		if (test_random(&random) % 64 == 0)
 			go_on(&world, &random);
+		else if (test_random(&random) % 32 == 0 && world.count > 0)
+			pass(&world, &random);
 		else
 			flip(&world, &random);
 		most = world.count > most ? world.count : most;
@@ -323,6 +346,27 @@ TEST(timer_add_tells_the_earliest)
 	CHECK(!cc__timers_add(&h, &b, 0));
 	CHECK(cc__timers_add(&h, &c, 0));
 	CHECK_EQ(cc__timers_earliest(&h), 3 * UNIT);
+}
+
+/* T4.  In a slot that was reached by an addition all are due later than it begins. */
+TEST(timer_add_tells_it_while_a_slot_is_taken_apart)
+{
+	enum { SLOT = 64 * UNIT };
+	struct cc__timer a = {.deadline = SLOT + 50 * UNIT}, b = {.deadline = SLOT + 60 * UNIT};
+	struct cc__timer c = {.deadline = 3 * SLOT}, d = {.deadline = SLOT + 10 * UNIT};
+	struct cc__timers h;
+
+	cc__timers_init(&h);
+	CHECK(cc__timers_add(&h, &a, 0));
+	CHECK(!cc__timers_add(&h, &b, 0));
+	CHECK(!cc__timers_add(&h, &c, SLOT + UNIT));
+	CHECK(cc__timers_remove(&h, &b));
+	CHECK_EQ(cc__timers_earliest(&h), SLOT + 50 * UNIT);
+	CHECK(cc__timers_add(&h, &d, SLOT + UNIT));
+	CHECK_EQ(cc__timers_earliest(&h), SLOT + 10 * UNIT);
+	CHECK(cc__timers_remove(&h, &a));
+	CHECK_EQ(cc__timers_earliest(&h), SLOT + 10 * UNIT);
+	CHECK(wheel_is_sound(&h, 2));
 }
 
 #ifdef CC__DEBUG
