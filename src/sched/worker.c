@@ -442,9 +442,11 @@ static __attribute__((noinline)) struct cc__fiber *pick_fair(struct cc__worker *
 		w->fair_at = 0;		/* so it always comes through here */
 		return pick_woken(w);
 	}
-	if ((f = pick_urgent(w)) == NULL && turn)
-		f = cc__runq_pop_kind(&w->queue, CC__FRESH);
-	return f;
+	if (turn && (f = cc__runq_pop_kind(&w->queue, CC__FRESH)) != NULL) {
+		w->fair_at = 0;		/* then those whose time has come */
+		return f;
+	}
+	return pick_urgent(w);
 }
 
 static __attribute__((noinline)) struct cc__fiber *pick_slowly(struct cc__worker *w)

@@ -14,9 +14,11 @@
  *     goes to its own stack, settles, and searches or sleeps there.
  * D4  At least every CC__FAIR_RUN picks a worker serves its timers, its inboxes,
  *     the global queue, now and then descriptors, and its oldest unstarted task, one
- *     of each.  So a started fiber runs after at most CC__FAIR_RUN + 9/8 of those in front of it, the
- *     nth unstarted one after n times CC__FAIR_RUN, unless somebody else takes
- *     it sooner. */
+ *     of each.  Fibers whose time has come go before the others, but for every eighth
+ *     pick.  So a started fiber runs after at most CC__FAIR_RUN + 9/8 of those in
+ *     front of it, whose time comes meanwhile included, and CC__FAIR_RUN + 9 times
+ *     those in front of it without; the nth unstarted one after n times CC__FAIR_RUN;
+ *     unless somebody else takes it sooner. */
 #ifndef CC__SCHED_WORKER_H
 #define CC__SCHED_WORKER_H
 

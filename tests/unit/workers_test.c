@@ -16,6 +16,7 @@ struct turns {
 	uint32_t from;		/* the count when there was something in the global queue */
 	cc__a32 ran;
 	uint32_t most;		/* turns that one of those waited; the worker's */
+	bool slow;		/* constant; a turn takes a while */
 };
 
 static uint32_t turns(struct turns *t)
@@ -30,6 +31,10 @@ static int take_turns(void *arg)
 
 	cc__add(&t->present, 1, CC__RELEASE);
 	while (cc__load(&t->stop, CC__ACQUIRE) == 0) {
+		const cc_time end = cc_now() + CC_USEC;
+
+		while (t->slow && cc_now() < end)
+			continue;
 		cc__add(&t->count, 1, CC__RELAXED);
 		if (cc__load(&t->hold, CC__ACQUIRE) != 0) {
 			t->from = turns(t);
@@ -52,14 +57,27 @@ static int have_a_turn(void *arg)
 	return 0;
 }
 
-/* n tasks into the global queue while the pair stands still. */
-static uint32_t turns_waited(unsigned n)
+/* Its time has come whenever somebody looks. */
+static int tick(void *arg)
 {
-	struct turns t = {.most = 0};
+	struct turns *t = arg;
+
+	cc__add(&t->present, 1, CC__RELEASE);
+	while (cc__load(&t->stop, CC__ACQUIRE) == 0)
+		CHECK_EQ(cc_sleep_until(cc_now() + 2 * CC_USEC), 0);
+	return 0;
+}
+
+/* n tasks into the global queue while the pair stands still. */
+static uint32_t turns_waited(unsigned n, unsigned ticking)
+{
+	struct turns t = {.slow = ticking > 0};
 	CCRuntime *rt = workers_new(1, CC_FOREVER);
 	CCTask pair[2] = {spawn(rt, take_turns, &t), spawn(rt, take_turns, &t)};
 
-	TEST_UNTIL(cc__load(&t.present, CC__ACQUIRE) == 2 && turns(&t) > 1000);
+	for (unsigned i = 0; i < ticking; i++)
+		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, tick, &t), 0);
+	TEST_UNTIL(cc__load(&t.present, CC__ACQUIRE) == 2 + ticking && turns(&t) > 1000);
 	cc__store(&t.hold, 1, CC__RELEASE);
 	TEST_UNTIL(cc__load(&t.held, CC__ACQUIRE) != 0);
 	for (unsigned i = 0; i < n; i++)
@@ -77,9 +95,16 @@ static uint32_t turns_waited(unsigned n)
 /* D4: the nth unstarted one after n times CC__FAIR_RUN picks. */
 TEST(local_work_does_not_starve_the_global_queue)	/* covers: SCH-24/s */
 {
-	CHECK(turns_waited(1) <= CC__FAIR_RUN);
-	CHECK(turns_waited(2) <= 2 * CC__FAIR_RUN);
-	CHECK(turns_waited(20) <= 20 * CC__FAIR_RUN);
+	CHECK(turns_waited(1, 0) <= CC__FAIR_RUN);
+	CHECK(turns_waited(2, 0) <= 2 * CC__FAIR_RUN);
+	CHECK(turns_waited(20, 0) <= 20 * CC__FAIR_RUN);
+}
+
+TEST(timers_starve_no_unstarted_task)	/* covers: SCH-24/s */
+{
+	CHECK(turns_waited(1, 1) <= CC__FAIR_RUN);
+	CHECK(turns_waited(20, 1) <= 20 * CC__FAIR_RUN);
+	CHECK(turns_waited(2, 200) <= 2 * CC__FAIR_RUN);
 }
 
 enum { CROWD = 50, GAPS = 200 };
