@@ -291,10 +291,15 @@ static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc
  * every yield by four cache lines. */
 static __attribute__((noinline, cold)) void starve(struct cc__worker *w, struct cc__fiber *f)
 {
+	struct cc__starved *starved = &w->sched->starved;
 	char why[256];
+	bool tell;
 
 	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
-	if (!cc__starved_push(&w->sched->starved, f))
+	tell = cc__starved_push(starved, f);
+	/* Somebody has to come back to it, and we may sleep without a deadline. */
+	cc__idle_timer(w->idle, cc__starved_deadline(starved));
+	if (!tell)
 		return;
 	cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
 	cc__sched_log(w->sched, why);

@@ -1281,6 +1281,43 @@ TEST(starved_task_runs_when_the_hook_has_stacks_again)
 	CHECK_EQ(h.acquired, h.released);
 }
 
+static uint64_t times_starved(CCRuntime *rt)
+{
+	CCStats s = {0};
+
+	CHECK_EQ(cc_stats(rt, &s), 0);
+	return s.starved;
+}
+
+/* Not for the first time, and whoever holds the deadlines sleeps already. */
+TEST(starved_task_is_tried_again_though_all_sleep)
+{
+	enum { AGAIN = 3 };
+	struct hooks h = {.most = 2, .size = 96 * K};
+	struct log log = {{0}, ""};
+	struct gate gate = {.open = false};
+	CCConfig c = config_with(&h);
+	CCRuntime *rt;
+
+	only_workers(&c, 2);	/* each has a stack in reserve */
+	c.idle_wait = CC_FOREVER;
+	c.stack_idle = 3600 * CC_SEC;
+	c.log = log_line;
+	c.log_context = &log;
+	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
+	for (unsigned i = 1; i <= 2 + AGAIN; i++) {
+		const uint64_t before = times_starved(rt);
+
+		TEST_UNTIL(cc_task_spawn(rt, NULL, NULL, stand_at_gate, &gate) == 0);
+		TEST_UNTIL(i <= 2 || times_starved(rt) > before);
+		__atomic_store_n(&h.most, i > 2 ? i : 2, __ATOMIC_RELAXED);
+		TEST_UNTIL(gate_inside(&gate) == i);
+	}
+	gate_open(&gate);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(h.acquired, h.released);
+}
+
 /* ---- pages given back ---- */
 
 enum { IDLERS = 24, TOUCHED = 40 * 1024 };
