@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 typedef enum CCFiberState {
-	CC_FIBER_QUEUED,	/* may run, no worker has it */
+	CC_FIBER_QUEUED,	/* may run and no worker has it, or its start is to come */
 	CC_FIBER_RUNNING,
 	CC_FIBER_PARKED,	/* waits for something, or is about to */
 	CC_FIBER_DONE,		/* ended, not joined yet */

@@ -136,8 +136,8 @@ CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
  * Tasks have shutdown_timeout to end, and may spawn others meanwhile.  After that
  * the runtime takes no new tasks, and whatever its fibers wait for returns ECANCELED,
  * then and from then on; only cc_blocking sees its call through.  What is queued
- * still runs, and all have as long again, but no more than a second, to come to
- * their end.
+ * still runs, tasks whose start is to come begin at once, and all have as long again,
+ * but no more than a second, to come to their end.
  *
  * ETIMEDOUT: tasks are still there; the runtime lives on, takes no new ones and may
  * be freed again.  EDEADLK: called by one of its own fibers.  EINVAL: NULL.  No

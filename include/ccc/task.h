@@ -28,7 +28,8 @@ typedef enum CCMigration {
 typedef struct CCTaskOptions {
 	const char *name;	/* copied, 15 characters; NULL: none */
 	CCMigration migration;
-	cc_time start;		/* it begins then, not before; 0 or in the past: at once */
+	cc_time start;		/* a time of cc_now: it begins then, not before; 0 or one that
+				 * has passed: at once */
 } CCTaskOptions;
 
 /* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With

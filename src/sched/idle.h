@@ -98,7 +98,7 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target);
 /* Somebody waits for the last task.  Before it says so to the workers, and wakes them. */
 void cc__idle_ending(struct cc__idle *i);
 /* A task has gone that no worker had: whoever waits for the last one must know.  The
- * runtime may be gone, too (I6). */
+ * runtime may be gone, too (I8). */
 void cc__idle_one_less(struct cc__idle *i);
 
 /* After a timer was set: the keeper must know. */

@@ -71,10 +71,7 @@ static cc_time recently(struct cc__worker *here)
 bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fiber *f,
                    uint64_t id, cc_time start)
 {
-	/* Relaxed: spreads, nothing else. */
-	struct cc__worker *w =
-	    here != NULL ? here
-	                 : s->worker[cc__add(&s->next_worker, 1, CC__RELAXED) % s->config.workers];
+	struct cc__worker *w = here != NULL ? here : cc__worker_next(s);
 	struct cc__timer *t = &f->payload.later.timer;
 	struct cc__idle *idle = s->idle;
 	const cc_time now = recently(here);
@@ -88,7 +85,7 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 	f->done.user |= CC__TASK_LATER;
 	first = cc__timers_add(&w->timers, t, now);
 	cc__unlock(&f->done.lock);
-	/* It may have begun and ended by now; idle outlives its runtime (I6). */
+	/* It may have begun and ended by now; idle outlives its runtime (I8). */
 	if (first)
 		cc__idle_timer(idle, start);
 	/* Seq_cst: after the frame was made, against the store in cancel_tasks, whose walk

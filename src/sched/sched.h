@@ -40,12 +40,12 @@ struct cc__sched {
 	cc__a64 spawned_outside;	/* tasks spawned by other threads */
 	cc__a64 recalled_outside;	/* taken back by them */
 	struct cc__pressure pressure;	/* the sampler's */
-	uint64_t born, calls_born;	/* constant; what idle counted of others then (I6) */
+	uint64_t born, calls_born;	/* constant; what idle counted of others then (I8) */
 	cc__a32 stopping;		/* enum cc__stopping */
 	uint32_t stops;			/* asked for so far; who stops's */
 	cc__a32 stopped;		/* futex: it has ended */
 	cc__a32 cancel;			/* 1: takes no new tasks, and their waits end; stays */
-	cc__a32 next_worker;		/* where the next pinned task goes */
+	cc__a32 next_worker;		/* the next that cc__worker_next names */
 	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
 					 * the reserve may run; anybody takes all */
 	struct cc__global global;

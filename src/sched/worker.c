@@ -65,7 +65,7 @@ void cc__sched_give(struct cc__sched *s, struct cc__fiber *f)
 	else
 		cc__global_push(&s->global, f);
 	/* f may have run to its end by now, and its runtime with it: only idle is
-	 * left (I6). */
+	 * left (I8). */
 	cc__idle_pushed_outside(idle, CC__ANY);
 }
 
@@ -142,8 +142,7 @@ static struct cc__worker *last_worker(const struct cc__sched *s, const struct cc
 	return owner != 0 ? s->worker[owner - 1] : NULL;
 }
 
-/* A worker for a pinned task: one that never retires. */
-static struct cc__worker *next_home(struct cc__sched *s)
+struct cc__worker *cc__worker_next(struct cc__sched *s)
 {
 	/* Relaxed: spreads, nothing else. */
 	return s->worker[cc__add(&s->next_worker, 1, CC__RELAXED) % s->config.workers];
@@ -189,7 +188,7 @@ static void push_home(struct cc__worker *here, struct cc__sched *s, struct cc__f
 	struct cc__worker *to = last_worker(s, f);
 
 	if (to == NULL)
-		to = here != NULL && here->id <= s->config.workers ? here : next_home(s);
+		to = here != NULL && here->id <= s->config.workers ? here : cc__worker_next(s);
 	if (to == here) {
 		make_ready(here, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
 		return;

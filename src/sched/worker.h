@@ -121,6 +121,10 @@ static inline bool cc__worker_temporary(const struct cc__worker *w)
 /* The calling thread's worker; NULL: it is none.  Ask again after a switch. */
 struct cc__worker *cc__worker_here(void);
 
+/* One that never retires, another each time: for a task that is pinned, or begins
+ * later.  Any thread. */
+struct cc__worker *cc__worker_next(struct cc__sched *s);
+
 /* f has just become QUEUED: into w's queue, by w. */
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
 /* A QUEUED fiber that was in another queue into w's, by w. */

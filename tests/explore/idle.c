@@ -488,7 +488,7 @@ IDLE_SCENARIO(idle_end_wakes_all, .init = two_workers, .body = {push_and_end, wo
               .final = nobody_counted) /* covers: WKG-08/m */
 
 /* The fiber that was pushed has run, and its runtime is over; the next one has
- * the object when the pusher comes to look for sleepers (I6). */
+ * the object when the pusher comes to look for sleepers (I8). */
 static cc__a32 anew;	/* the next one has begun */
 
 static void take_and_begin_anew(void)
