@@ -321,7 +321,7 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
  * are no more. */
 static bool chill_some(struct cc__stack_pool *p)
 {
-	enum { A_FEW = 64 };
+	enum { A_FEW = 16 };
 	struct cc__stack_list *aged = &p->free[CC__STACK_AGED], some = {0};
 
 	cc__lock(&p->lock, CC__RANK_POOL);
@@ -365,7 +365,6 @@ cc_time cc__stack_pool_age(struct cc__stack_pool *p, cc_time now, cc_time idle)
 	if (p->free[CC__STACK_WARM].count + p->free[CC__STACK_RESTED].count > 0)
 		again = p->age_at;
 	cc__unlock(&p->lock);
-	while (chill_some(p))
-		continue;
-	return again;
+	/* Whoever asks has to look for work before it goes on: others rely on that. */
+	return chill_some(p) ? now : again;
 }

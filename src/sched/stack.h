@@ -104,8 +104,8 @@ size_t cc__stack_pool_made(struct cc__stack_pool *p);
 void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
 
 /* If a period of the length `idle` has passed: stacks that were free for all of it
- * give their pages back (hooked ones go back whole).  When to ask again; CC_FOREVER:
- * when stacks have been put here. */
+ * give their pages back (hooked ones go back whole), a few in each call.  When to ask
+ * again; CC_FOREVER: when stacks have been put here. */
 cc_time cc__stack_pool_age(struct cc__stack_pool *p, cc_time now, cc_time idle);
 
 /* Where a context begins on it, and the lowest address it may use. */

@@ -1458,6 +1458,7 @@ TEST(idle_stacks_are_as_old_as_the_pool_says)	/* covers: RES-33/u */
 	struct cc__stack_list all = {0};
 	struct cc__stack_pool p;
 	cc_time now = 5 * IDLE;
+	unsigned cold;
 
 	REQUIRE_EQ(cc__stack_pool_init(&p, &c), 0);
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
@@ -1473,10 +1474,12 @@ TEST(idle_stacks_are_as_old_as_the_pool_says)	/* covers: RES-33/u */
 	CHECK_EQ(p.free[CC__STACK_RESTED].count, MANY);
 	cc__stack_put(&p, cc__stack_get(&p));	/* has been used since */
 	now += IDLE;
-	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now + IDLE);
+	for (cold = 0; cc__stack_pool_age(&p, now, IDLE) == now; cold = p.free[CC__STACK_COLD].count)
+		CHECK(p.free[CC__STACK_COLD].count - cold < MANY / 4);	/* a few in each call */
 	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY - 1);
 	CHECK_EQ(p.free[CC__STACK_RESTED].count, 1);
 	now += IDLE;
+	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now);
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
 	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY);
 	cc__stack_pool_fini(&p);
