@@ -222,7 +222,7 @@ static int wake_and_enqueue(void *arg)
 
 static void enqueue_twice(void *arg)
 {
-	CCRuntime *rt = test_runtime();
+	CCRuntime *rt = test_runtime_of(1);	/* another one would claim it in between */
 	struct sleeper s;
 	CCTask t;
 
