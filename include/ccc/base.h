@@ -26,6 +26,14 @@ typedef int64_t cc_time;
 /* The monotonic clock.  Any thread; never parks. */
 CC_API cc_time cc_now(void);
 
+/* The deadline a span from now: CC_FOREVER if that is out of reach.  Any thread. */
+static inline cc_time cc_after(cc_time span)
+{
+	const cc_time now = cc_now();
+
+	return span > CC_FOREVER - now ? CC_FOREVER : now + span;
+}
+
 /* CC_VERSION of the library that is linked in.  Any thread. */
 CC_API int cc_version(void);
 

@@ -4,10 +4,13 @@
 
 #include <ccc/base.h>
 #include <ccc/blocking.h>
+#include <ccc/chan.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/runtime.h>
+#include <ccc/select.h>
 #include <ccc/stats.h>
 #include <ccc/task.h>
+#include <ccc/token.h>
 
 #endif
