@@ -33,6 +33,21 @@ void cc__unlock_slow(struct cc__lock *l)
 
 #endif
 
+void cc__lock_take_all(struct cc__lock *const *locks, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		CC__ASSERT(i == 0 || (uintptr_t)locks[i - 1] < (uintptr_t)locks[i],
+		           "L2: locks of one rank out of order");
+		cc__lock_take(locks[i]);
+	}
+}
+
+void cc__lock_drop_all(struct cc__lock *const *locks, unsigned count)
+{
+	for (unsigned i = count; i > 0; i--)
+		cc__lock_drop(locks[i - 1]);
+}
+
 void cc__lock_pushed(const struct cc__lock *l, enum cc__rank rank, const char *where)
 {
 	struct cc__lock_stack *s = cc__lock_stack();

@@ -3,7 +3,8 @@
  * L1  Held for a few dozen instructions, never across a park or a wake-up of
  *     somebody: wakes are collected under the lock and flushed after it.  (The
  *     one of rank RUNTIME is held while a runtime starts.)
- * L2  Locks nest in the order of their ranks, smaller first.
+ * L2  Locks nest in the order of their ranks, smaller first; several of one rank are
+ *     taken together, in the order of their addresses (cc__lock_all).
  * L3  After cc__unlock has released the word it touches the lock no more: the
  *     next owner may free it.  (A futex wake names the address only.)
  *
@@ -120,5 +121,11 @@ static inline void cc__lock_pass(struct cc__lock *l)
 /* False: somebody has it. */
 #define cc__trylock(l, rank) (cc__lock_try(l) && (CC__LOCK_PUSHED(l, rank), true))
 #define cc__unlock(l) (CC__LOCK_POPPED(l), cc__lock_drop(l))
+/* `count` different ones of a rank, sorted by address; one entry of the lock stack. */
+#define cc__lock_all(locks, count, rank) \
+	(cc__lock_take_all(locks, count), CC__LOCK_PUSHED((locks)[0], rank))
+#define cc__unlock_all(locks, count) (CC__LOCK_POPPED((locks)[0]), cc__lock_drop_all(locks, count))
+void cc__lock_take_all(struct cc__lock *const *locks, unsigned count);
+void cc__lock_drop_all(struct cc__lock *const *locks, unsigned count);
 
 #endif

@@ -10,7 +10,8 @@
 void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
 {
 	CC__ASSERT(w->next == NULL, "W1: waiter on two lists");
-	w->lock = &q->lock;
+	if (w->lock == NULL)
+		w->lock = &q->lock;
 	if (q->head == NULL) {
 		w->next = w->prev = q->head = w;
 		return;
@@ -42,8 +43,7 @@ void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
 
 /* ---- wake: decide under the lock, claim after it ---- */
 
-/* Under q->lock: the first waiter that can be had, off the list. */
-static struct cc__waiter *take_first(struct cc__waitq *q)
+struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
 {
 	struct cc__waiter *w;
 
@@ -55,12 +55,10 @@ static struct cc__waiter *take_first(struct cc__waitq *q)
 	return NULL;
 }
 
-bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
+void cc__waitq_tell(struct cc__waiter *w, struct cc__batch *b, enum cc__reason reason, int result)
 {
-	struct cc__waiter *w = take_first(q);
+	struct cc__lock *lock = w->lock;
 
-	if (w == NULL)
-		return false;
 	b->wake[b->count].who = w->who;
 	b->wake[b->count].ticket = w->ticket;
 	b->count++;
@@ -72,8 +70,17 @@ bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason re
 	/* Release: the result and what was moved, to the acquire in decided().
 	 * The last touch of w: its owner may already be leaving (W2). */
 	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
-	CC_POINT("wake.told_under_lock", q);
-	return true;
+	CC_POINT("wake.told_under_lock", lock);
+	(void)lock;
+}
+
+bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
+{
+	struct cc__waiter *w = cc__waitq_claim(q);
+
+	if (w != NULL)
+		cc__waitq_tell(w, b, reason, result);
+	return w != NULL;
 }
 
 void cc__fiber_wake(struct cc__parker *who, uint64_t ticket)
@@ -137,10 +144,12 @@ void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
 
 const cc__a32 cc__uncancelled = {0};
 
-/* w will be listed by `self`. */
+/* w will be listed by `self`, perhaps not for the first time. */
 static void begin(struct cc__waiter *w, struct cc__parker *self)
 {
 	w->who = self;
+	/* Relaxed: nobody else knows w, or all pass the lock that we list it under. */
+	cc__store(&w->reason, CC__REASON_NONE, CC__RELAXED);
 	/* Relaxed: a parker is a thread or a fiber for ever. */
 	if (w->cancel == NULL && !cc__word_is_thread(cc__load(&self->word, CC__RELAXED)))
 		w->cancel = cc__cancel_flag(self);
@@ -253,35 +262,34 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 
 bool cc__waitq_publish(void *object, struct cc__waiter *w)
 {
-	struct cc__waitq *q = object;
 	bool listed;
 
-	cc__lock(&q->lock, CC__RANK_WAITQ);
+	(void)object;
+	cc__lock(w->lock, CC__RANK_WAITQ);
 	listed = w->next != NULL;
-	cc__unlock(&q->lock);
+	cc__unlock(w->lock);
 	return listed;
 }
 
 static bool queue_unpublish(void *object, struct cc__waiter *w)
 {
-	struct cc__waitq *q = object;
 	bool listed;
 
-	cc__lock(&q->lock, CC__RANK_WAITQ);
+	cc__lock(w->lock, CC__RANK_WAITQ);
 	if ((listed = w->next != NULL))
-		cc__waitq_remove(q, w);
-	cc__unlock(&q->lock);
+		cc__waitq_remove(object, w);
+	cc__unlock(w->lock);
 	return listed;
 }
 
-static const struct cc__waitable_ops queue_ops = {
+const struct cc__waitable_ops cc__waitq_ops = {
     .publish = cc__waitq_publish,
     .unpublish = queue_unpublish,
 };
 
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 {
-	return cc__wait_as(q, &queue_ops, w, deadline);
+	return cc__wait_as(q, &cc__waitq_ops, w, deadline);
 }
 
 int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
@@ -289,8 +297,12 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 {
 	struct cc__parker *self = cc__self();
 
+	if (w->lock == NULL)
+		w->lock = &q->lock;
 	if (deadline == CC_NOW || self == NULL) {
-		cc__unlock(&q->lock);
+		if (w->next != NULL)
+			cc__waitq_remove(q, w);
+		cc__unlock(w->lock);
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
 	begin(w, self);
@@ -298,8 +310,9 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 	 * order. */
 	w->ticket = cc__word_park(self);
 	CC__EVENT(CC__EV_LIST, self, w->ticket, (uintptr_t)q);
-	cc__waitq_append(q, w);
-	cc__unlock(&q->lock);
+	if (w->next == NULL)
+		cc__waitq_append(q, w);
+	cc__unlock(w->lock);
 	return sleep_listed(q, ops, w, deadline);
 }
 

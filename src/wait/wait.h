@@ -34,7 +34,7 @@ enum cc__reason {
 
 struct cc__waiter {
 	struct cc__waiter *next, *prev;	/* the list's lock; NULL when not listed */
-	struct cc__lock *lock;		/* that list's; set when listed */
+	struct cc__lock *lock;		/* that list's; NULL before: the queue's own */
 	struct cc__parker *who;		/* constant while listed */
 	uint64_t ticket;		/* constant while listed; names one wait */
 	void *io;			/* the waitable's: what is to be moved */
@@ -77,9 +77,13 @@ static inline bool cc__batch_full(const struct cc__batch *b)
 	return b->count == CC__BATCH_MAX;
 }
 
-/* Under q->lock: take the first waiter that is still to be had, tell it (reason,
- * result), note it in the batch.  Waiters of groups that are decided are
- * dropped on the way.  False: nobody waits. */
+/* Under the list's lock: the first waiter that is still to be had, off the list and
+ * the caller's to serve: what is to be moved is moved now.  Waiters of groups that
+ * are decided are dropped on the way.  NULL: nobody waits. */
+struct cc__waiter *cc__waitq_claim(struct cc__waitq *q);
+/* In the same hold: tell it (reason, result), note it in the batch. */
+void cc__waitq_tell(struct cc__waiter *w, struct cc__batch *b, enum cc__reason reason, int result);
+/* Both.  False: nobody waits. */
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result);
 
 /* Claim and make runnable everybody noted.  No lock may be held. */
@@ -104,8 +108,9 @@ struct cc__waitable_ops {
 int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                    cc_time deadline);
 
-/* The same on a bare queue: entered with q->lock held, returns without it, so
- * that the caller's check and the publication are one hold. */
+/* The same on a bare queue: entered with the list's lock held (w->lock, or q->lock),
+ * returns without it, so that the caller's check and the publication are one
+ * hold.  In this hold the caller may have listed w already, at the front. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
 /* The same, with a withdrawal of the caller's own; its publish is this one, which
@@ -113,6 +118,8 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                 cc_time deadline);
 bool cc__waitq_publish(void *queue, struct cc__waiter *w);
+/* cc__wait's own; for a case of a group whose object is a bare queue. */
+extern const struct cc__waitable_ops cc__waitq_ops;
 
 /* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
 void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);

@@ -55,12 +55,14 @@ void cc__slab_put(struct cc__slab *s, void *object)
 #endif
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
- * fiber, and nobody sleeps in a poller. */
+ * fiber (unless SHIM_CANCEL says that the scenario does), and nobody sleeps in a poller. */
+#ifndef SHIM_CANCEL
 __attribute__((weak)) const cc__a32 *cc__cancel_flag(struct cc__parker *fiber)
 {
 	(void)fiber;
 	return NULL;
 }
+#endif
 
 #ifndef SHIM_SCHEDULER
 __attribute__((weak)) void cc__schedule(struct cc__parker *fiber)
