@@ -39,7 +39,8 @@ typedef enum CCChanMode {
 } CCChanMode;
 
 typedef enum CCChanKind {
-	/* Buffered, without locks while nobody has to wait; at capacity 0 a rendezvous. */
+	/* A rendezvous at capacity 0, else buffered; from 8 elements on without a lock while
+	 * nobody has to wait. */
 	CC_CHAN_KIND_PLAIN,
 	/* Every operation under the channel's lock, and whoever waits is served in the
 	 * order of arrival: nobody overtakes.  Any capacity. */
@@ -150,7 +151,8 @@ static inline int cc_chan_timed_recv(CCChan *chan, void *item, size_t size, cc_t
 /* An array of `count` elements of `size` bytes each.  The send waits until all have been
  * sent, the receive until there is one and then takes what there is.  *moved (may not
  * be NULL) tells how many were.  0 if any, or if count is 0; the errors above only if
- * none.  Elements of one call stay in order; those of other senders may come in between. */
+ * none.  Elements of one call stay in order; those of other senders may come in between.
+ * EINVAL: OWNED and ORDERED. */
 CC_API int cc_chan_send_many(CCChan *chan, const void *items, size_t size, size_t count,
                              cc_time deadline, size_t *moved);
 CC_API int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t count, cc_time deadline,

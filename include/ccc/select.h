@@ -56,9 +56,9 @@ typedef struct CCCase {
  * Returns what that case's own call would have returned: 0, or EPIPE or the closer's error
  * of a closed channel (the case that met it is the chosen one).  If none was chosen,
  * *index is `count`: ETIMEDOUT; EAGAIN for CC_NOW; ECANCELED; ENOMEM, ENOTSUP as there;
- * EINVAL: no cases though count is not 0, more than CC_SELECT_MAX, one that makes no sense
- * (a size that is not the channel's, NULL, a task that is not there or the caller), or
- * nothing to wait for and CC_FOREVER.
+ * EINVAL: no cases though count is not 0, more than CC_SELECT_MAX, nothing to wait for and
+ * CC_FOREVER, or a case that makes no sense (a size that is not the channel's, NULL, a
+ * task that is not there or the caller) was met before one that could take place.
  *
  * A send case without room is not chosen, with mode DROP_NEW as with BLOCK.  Whatever was
  * not chosen is as before: the element is the caller's, the task's handle good.  Any thread; may park; a cancel point. */

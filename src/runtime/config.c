@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/number.h"
+#include "chan/settings.h"
 #include "os/cpus.h"
 #include "os/pages.h"
 #include "runtime/config.h"
@@ -192,6 +194,8 @@ static unsigned default_workers(void)
 	return n < WORKERS_MAX ? n : WORKERS_MAX;
 }
 
+const CCAllocator cc__default_allocator = {.alloc = default_alloc, .free = default_free};
+
 int cc_config_init(CCConfig *config)
 {
 	if (config == NULL)
@@ -210,9 +214,42 @@ int cc_config_init(CCConfig *config)
 	    .blocking_idle = 10 * CC_SEC,
 	    .shutdown_timeout = 30 * CC_SEC,
 	    .stall = 5 * CC_SEC,
-	    .allocator = {.alloc = default_alloc, .free = default_free},
+	    .allocator = cc__default_allocator,
 	};
 	return read_environment(config);
+}
+
+/* ---- channels ---- */
+
+/* They belong to no runtime, so these are switches of the process. */
+static const struct channel_switch {
+	const char *name;
+	enum cc__chan_setting bit;
+} channel_switches[] = {
+    {"CC_CHAN_NO_LOCKFREE", CC__CHAN_LOCKED},
+    {"CC_CHAN_DEBUG", CC__CHAN_LOG},
+    {"CC_CHAN_DEBUG_VERBOSE", CC__CHAN_VERBOSE},
+    {"CC_CHANNEL_TIMING", CC__CHAN_TIMING},
+};
+
+unsigned cc__chan_settings(void)
+{
+	enum { KNOWN = 1 << 30 };
+	static cc__a32 settings;
+	/* Relaxed, both: whoever comes first finds the same. */
+	uint32_t s = cc__load(&settings, CC__RELAXED);
+
+	if (s == 0) {
+		for (size_t i = 0; i < sizeof channel_switches / sizeof *channel_switches; i++) {
+			const struct channel_switch *v = &channel_switches[i];
+			const char *text = getenv(v->name);
+
+			s |= text != NULL && is_on(text) ? (uint32_t)v->bit : 0;
+		}
+		s |= KNOWN;
+		cc__store(&settings, s, CC__RELAXED);
+	}
+	return s & ~(uint32_t)KNOWN;
 }
 
 /* ---- limits ---- */

@@ -295,7 +295,7 @@ TEST(what_is_not_runnable_dies_in_the_run_queue)
 #endif
 }
 
-TEST(waiter_on_two_lists_or_taken_off_twice_dies)	/* covers: LIF-74/d */
+TEST(waiter_on_two_lists_or_taken_off_twice_dies)	/* covers: LIF-74/d, CHN-02/d */
 {
 #ifdef CC__DEBUG
 	static const char *const off[] = {"W1: waiter taken off twice", NULL};

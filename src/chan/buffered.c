@@ -1,0 +1,235 @@
+/* buffered.c - the channel with a ring.
+ *
+ * Nobody is handed anything: an element goes into the ring, and whoever sleeps is
+ * told to look.  A sleeper lists himself before he looks for the last time (R3 in ring.h).
+ *
+ * B1  A place that becomes free signals one sender.  An element signals one receiver; as
+ *     long as that one is on its way and others are listed, WAITING is lowered, and further
+ *     elements signal nobody: he will look.
+ * B2  So a receiver that was signalled while others wait looks what is left, whatever came
+ *     of his attempt: he raises the mark again, and if something is there he passes the
+ *     signal on.  A sender does the same if he got a place.
+ * B3  What a signal was for may not be at the head of the ring: slot 0 is reserved, slot 1
+ *     is published, and who was woken for it finds slot 0 unfinished.  B2 sees to slot 1,
+ *     and to the end of the stream, which is for all. */
+#include "chan/buffered.h"
+
+#include <errno.h>
+
+/* ---- wakes ---- */
+
+/* Where those who wait that way raise their mark. */
+static cc__a64 *mark_of(CCChan *c, enum cc__way waits)
+{
+	return waits == CC__RECV ? &cc__ring_of(c)->tail : &cc__ring_of(c)->head;
+}
+
+/* Under the lock (B1).  False: nobody waits. */
+static bool signal_one(CCChan *c, enum cc__way way, struct cc__batch *b)
+{
+	if (!cc__chan_signal(c, way, b))
+		return false;
+	if (way == CC__RECV && c->wait[CC__RECV].head != NULL)
+		cc__ring_lower(&cc__ring_of(c)->tail);
+	return true;
+}
+
+/* Receivers are signalled one by one (B1), senders as many as there are places. */
+void cc__buffered_wake(CCChan *c, enum cc__way way, size_t count)
+{
+	const enum cc__way others = way == CC__SEND ? CC__RECV : CC__SEND;
+	struct cc__batch batch;
+
+	if (others == CC__RECV)
+		count = 1;
+	for (batch.count = 0; count > 0;) {
+		cc__lock(&c->lock, CC__RANK_WAITQ);
+		while (count > 0 && !cc__batch_full(&batch) && signal_one(c, others, &batch))
+			count--;
+		if (count > 0 && !cc__batch_full(&batch)) {
+			cc__ring_lower(mark_of(c, others));
+			count = 0;
+		}
+		cc__unlock(&c->lock);
+		cc__batch_flush(&batch);
+	}
+}
+
+static enum cc__ring_answer look(CCChan *c, enum cc__way way)
+{
+	return way == CC__RECV ? cc__ring_recv_look(cc__ring_of(c))
+	                       : cc__ring_send_look(cc__ring_of(c));
+}
+
+/* Is there more, and somebody else who waits for it (B2)? */
+static void pass_on(CCChan *c, enum cc__way way)
+{
+	struct cc__batch batch;
+
+	batch.count = 0;
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (c->wait[way].head != NULL && look(c, way) != CC__RING_NOT_NOW)
+		signal_one(c, way, &batch);
+	cc__unlock(&c->lock);
+	cc__batch_flush(&batch);
+}
+
+/* ---- one element ---- */
+
+static bool attempted(CCChan *c, enum cc__way way, struct cc__waiter *w, enum cc__ring_answer a)
+{
+	const bool signalled = w->result == CC__SIGNALLED;
+
+	if (a == CC__RING_NOT_NOW) {
+		if (signalled && way == CC__RECV) {
+			pass_on(c, CC__RECV);
+			w->result = CC__LAST;
+		}
+		return false;
+	}
+	w->result = a == CC__RING_OK ? 0 : CC__CLOSED;
+	if (signalled)
+		pass_on(c, way);
+	return true;
+}
+
+static bool send_attempt(CCChan *c, struct cc__waiter *w)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+	const enum cc__ring_answer a = cc__ring_send(r, w->io, 1, &n);
+
+	if (a == CC__RING_OK && cc__ring_others_wait(&r->tail))
+		cc__buffered_wake(c, CC__SEND, 1);
+	return attempted(c, CC__SEND, w, a);
+}
+
+static bool recv_attempt(CCChan *c, struct cc__waiter *w)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+	const enum cc__ring_answer a = cc__ring_recv(r, w->io, 1, &n);
+
+	if (a == CC__RING_OK && cc__ring_others_wait(&r->head))
+		cc__buffered_wake(c, CC__RECV, 1);
+	return attempted(c, CC__RECV, w, a);
+}
+
+static enum cc__settled send_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+{
+	(void)w, (void)b;
+	return look(c, CC__SEND) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
+}
+
+static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+{
+	(void)w, (void)b;
+	return look(c, CC__RECV) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
+}
+
+/* ---- several ---- */
+
+static size_t send_some(CCChan *c, void *items, size_t count)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+
+	cc__ring_send(r, items, count, &n);
+	if (n > 0 && cc__ring_others_wait(&r->tail))
+		cc__buffered_wake(c, CC__SEND, n);
+	return n;
+}
+
+static size_t recv_some(CCChan *c, void *items, size_t count)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+
+	cc__ring_recv(r, items, count, &n);
+	if (n > 0 && cc__ring_others_wait(&r->head))
+		cc__buffered_wake(c, CC__RECV, n);
+	return n;
+}
+
+/* ---- drop the oldest ---- */
+
+/* Take one out to make room.  False: there was none at this moment. */
+static __attribute__((noinline)) bool drop_one(CCChan *c)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	struct cc__scratch old;
+	size_t n;
+
+	cc__ring_recv(r, c->options.drop != NULL ? old.bytes : NULL, 1, &n);
+	if (n == 0)
+		return false;
+	if (cc__ring_others_wait(&r->head))
+		cc__buffered_wake(c, CC__RECV, 1);	/* of selects */
+	cc__chan_drop(c, old.bytes);
+	return true;
+}
+
+/* Never waits: where a place is taken and not free yet, its receiver is on the way. */
+static bool send_dropping(CCChan *c, struct cc__waiter *w)
+{
+	while (!send_attempt(c, w))
+		if (!drop_one(c))
+			cc__thread_yield();
+	return true;
+}
+
+/* ---- the channel ---- */
+
+static struct cc__slab heads = CC__SLAB_INIT(struct cc__buffered_chan, chan.link);
+
+static void init(CCChan *c)
+{
+	cc__ring_init(cc__ring_of(c), c->slots, c->size, c->capacity);
+}
+
+static bool close_ring(CCChan *c)
+{
+	return cc__ring_close(cc__ring_of(c));
+}
+
+static bool closed(const CCChan *c)
+{
+	return cc__ring_closed(&((const struct cc__buffered_chan *)(const void *)c)->ring);
+}
+
+static size_t length(const CCChan *c)
+{
+	return cc__ring_length(&((const struct cc__buffered_chan *)(const void *)c)->ring);
+}
+
+/* In place: the ring is nobody else's any more. */
+static int empty(CCChan *c)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+
+	while (cc__ring_recv_look(r) == CC__RING_OK) {
+		/* Relaxed: nobody else moves it. */
+		const uint64_t at = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+
+		cc__chan_drop(c, cc__ring_element(cc__ring_stamp(&r->shape, at)));
+		cc__ring_recv(r, NULL, 1, &n);
+	}
+	return cc__ring_length(r) > 0 ? EBUSY : 0;	/* a send is in progress */
+}
+
+#define COMMON \
+	.heads = &heads, .slot = cc__ring_stride, .init = init, .close = close_ring, \
+	.closed = closed, .length = length, .told = CC__AGAIN, .empty = empty
+
+const struct cc__chan_kind cc__buffered = {
+    .way = {[CC__SEND] = {.attempt = send_attempt, .settle = send_settle, .some = send_some},
+            [CC__RECV] = {.attempt = recv_attempt, .settle = recv_settle, .some = recv_some}},
+    COMMON,
+};
+
+const struct cc__chan_kind cc__buffered_drop_old = {
+    .way = {[CC__SEND] = {.attempt = send_dropping, .settle = send_settle},
+            [CC__RECV] = {.attempt = recv_attempt, .settle = recv_settle, .some = recv_some}},
+    COMMON,
+};

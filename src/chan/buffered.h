@@ -1,0 +1,46 @@
+/* buffered.h - a channel with a ring: the part of it that send and receive run first. */
+#ifndef CC__CHAN_BUFFERED_H
+#define CC__CHAN_BUFFERED_H
+
+#include "chan/chan.h"
+#include "chan/ring.h"
+
+struct cc__buffered_chan {
+	CCChan chan;	/* first */
+	struct cc__ring ring;
+};
+
+static inline struct cc__ring *cc__ring_of(CCChan *c)
+{
+	return &((struct cc__buffered_chan *)(void *)c)->ring;
+}
+
+/* Somebody on the other side may wait for what `way` has just done, `count` times. */
+void cc__buffered_wake(CCChan *c, enum cc__way way, size_t count);
+
+/* One element without a lock.  False: it cannot be done like that. */
+static inline bool cc__buffered_send(CCChan *c, const void *item)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+
+	if (cc__ring_send(r, item, 1, &n) != CC__RING_OK)
+		return false;
+	if (__builtin_expect(cc__ring_others_wait(&r->tail), 0))
+		cc__buffered_wake(c, CC__SEND, 1);
+	return true;
+}
+
+static inline bool cc__buffered_recv(CCChan *c, void *item)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	size_t n;
+
+	if (cc__ring_recv(r, item, 1, &n) != CC__RING_OK)
+		return false;
+	if (__builtin_expect(cc__ring_others_wait(&r->head), 0))
+		cc__buffered_wake(c, CC__RECV, 1);
+	return true;
+}
+
+#endif

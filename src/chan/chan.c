@@ -1,0 +1,252 @@
+/* chan.c - from the public call to the kind, and the wait between two attempts. */
+#include "chan/chan.h"
+
+#include <errno.h>
+
+#include "chan/buffered.h"
+#include "chan/watch.h"
+#include "os/fork.h"
+
+/* ---- the one way to wait ---- */
+
+/* The outcome, as the kinds see it. */
+static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_time deadline)
+{
+	const struct cc__chan_way *how = &c->kind->way[way];
+	struct cc__batch batch;
+	int result;
+
+	for (batch.count = 0;;) {
+		if (how->attempt != NULL) {
+			if (how->attempt(c, w))
+				return w->result;
+			if (deadline == CC_NOW)
+				return EAGAIN;
+		}
+		CC_POINT("chan.before_lock", c);
+		cc__lock(&c->lock, CC__RANK_WAITQ);
+		switch (how->settle(c, w, &batch)) {
+		case CC__SETTLED_DONE:
+			cc__unlock(&c->lock);
+			cc__batch_flush(&batch);
+			return w->result;
+		case CC__SETTLED_RETRY:
+			cc__unlock(&c->lock);
+			continue;
+		case CC__SETTLED_WAIT:
+			break;
+		}
+		/* Who came too late for what it was woken for is the first again. */
+		if (cc__chan_signalled(w->result) && deadline != CC_NOW)
+			cc__waitq_prepend(&c->wait[way], w);
+		result = cc__wait(&c->wait[way], w, deadline);	/* drops the lock */
+		if (!cc__chan_again(result))
+			return result;
+	}
+}
+
+int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result)
+{
+	const struct cc__chan_way *how = &c->kind->way[way];
+
+	if (how->finish != NULL)
+		result = how->finish(c, item, result);
+	if (result != CC__CLOSED)
+		return result;
+	/* The closer wrote the error before the mark that we have seen.  Past its lock
+	 * the caller may free the channel. */
+	CC__CHECK(c->kind->closed(c), "C5: closed, and is not");
+	cc__lock_pass(&c->lock);
+	return c->error[way];
+}
+
+static inline int do_it(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+{
+	struct cc__waiter w = {.io = item, .lock = &c->lock};
+	int result;
+
+	if (way == CC__SEND && c->mode == CC_CHAN_MODE_DROP_NEW)
+		deadline = CC_NOW;
+	result = operate(c, way, &w, deadline);
+	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
+}
+
+static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+{
+	const cc_time began = cc__now();
+	const int result = do_it(c, way, item, deadline);
+
+	cc__chan_done(c, way, began, result);
+	return result;
+}
+
+int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+{
+	return __builtin_expect(c->watch != 0, 0) ? do_watched(c, way, item, deadline)
+	                                          : do_it(c, way, item, deadline);
+}
+
+/* ---- send and receive ---- */
+
+/* 0, or what is wrong with the call. */
+static int check(const CCChan *c, const void *item, size_t size)
+{
+	if (cc__forked())
+		return ENOTSUP;
+	return c == NULL || size != c->size || (item == NULL && size > 0) ? EINVAL : 0;
+}
+
+int cc_chan_send_until(CCChan *c, const void *item, size_t size, cc_time deadline)
+{
+	int err = check(c, item, size);
+
+	/* (No kind writes to the element of a send.) */
+	return err != 0 ? err : cc__chan_do(c, CC__SEND, (void *)(uintptr_t)item, deadline);
+}
+
+int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
+{
+	int err = check(c, item, size);
+
+	return err != 0 ? err : cc__chan_do(c, CC__RECV, item, deadline);
+}
+
+int cc_chan_send(CCChan *c, const void *item, size_t size)
+{
+	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
+	    cc__buffered_send(c, item))
+		return 0;
+	return cc_chan_send_until(c, item, size, CC_FOREVER);
+}
+
+int cc_chan_recv(CCChan *c, void *item, size_t size)
+{
+	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
+	    cc__buffered_recv(c, item))
+		return 0;
+	return cc_chan_recv_until(c, item, size, CC_FOREVER);
+}
+
+/* ---- several ---- */
+
+/* 0, or what is wrong with the call; *moved is 0 then. */
+static int check_many(const CCChan *c, const void *items, size_t size, size_t count, size_t *moved)
+{
+	int err;
+
+	if (moved == NULL)
+		return EINVAL;
+	*moved = 0;
+	if ((err = check(c, count > 0 ? items : "", size)) != 0)
+		return err;
+	return c->options.kind == CC_CHAN_KIND_OWNED || c->options.kind == CC_CHAN_KIND_ORDERED
+	           ? EINVAL
+	           : 0;
+}
+
+static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
+{
+	const struct cc__chan_way *how = &c->kind->way[way];
+
+	/* Each by itself where they are watched. */
+	return how->some != NULL && count > 0 && c->watch == 0 ? how->some(c, items, count) : 0;
+}
+
+int cc_chan_send_many(CCChan *c, const void *items, size_t size, size_t count, cc_time deadline,
+                      size_t *moved)
+{
+	char *from = (char *)(uintptr_t)items;
+	int err = check_many(c, items, size, count, moved);
+
+	while (err == 0 && *moved < count) {
+		*moved += some(c, CC__SEND, from + *moved * size, count - *moved);
+		if (*moved == count)
+			break;
+		err = cc__chan_do(c, CC__SEND, from + *moved * size, deadline);
+		*moved += err == 0;
+	}
+	return moved != NULL && *moved > 0 ? 0 : err;
+}
+
+int cc_chan_recv_many(CCChan *c, void *items, size_t size, size_t count, cc_time deadline,
+                      size_t *moved)
+{
+	int err = check_many(c, items, size, count, moved);
+
+	if (err != 0 || count == 0 || (*moved = some(c, CC__RECV, items, count)) > 0)
+		return err;
+	if ((err = cc__chan_do(c, CC__RECV, items, deadline)) == 0)
+		*moved = 1 + some(c, CC__RECV, (char *)items + size, count - 1);
+	return err;
+}
+
+/* ---- close ---- */
+
+/* Under the lock: tell as many as the batch holds.  True: there are more. */
+static bool tell(CCChan *c, enum cc__way way, struct cc__batch *b)
+{
+	while (!cc__batch_full(b) &&
+	       cc__waitq_take(&c->wait[way], b, CC__REASON_CLOSE, c->kind->told))
+		continue;
+	return c->wait[way].head != NULL;
+}
+
+static int close_with(CCChan *c, int send_error, int recv_error)
+{
+	struct cc__batch batch;
+	bool more;
+
+	if (cc__forked())
+		return ENOTSUP;
+	if (c == NULL)
+		return EINVAL;
+	if (c->watch != 0)
+		cc__chan_closes(c, send_error, recv_error);
+	batch.count = 0;
+	do {
+		cc__lock(&c->lock, CC__RANK_WAITQ);
+		if (!c->kind->closed(c)) {
+			c->error[CC__SEND] = send_error != 0 ? send_error : EPIPE;
+			c->error[CC__RECV] = recv_error != 0 ? recv_error : EPIPE;
+			c->kind->close(c);
+		}
+		more = tell(c, CC__SEND, &batch);
+		more |= tell(c, CC__RECV, &batch);
+		cc__unlock(&c->lock);
+		/* Unless there are more, c is touched no more: who is woken may free it. */
+		cc__batch_flush(&batch);
+	} while (more);
+	return 0;
+}
+
+int cc_chan_close(CCChan *c)
+{
+	return close_with(c, 0, 0);
+}
+
+int cc_chan_close_error(CCChan *c, int error)
+{
+	return close_with(c, 0, error);
+}
+
+int cc_chan_close_recv(CCChan *c, int error)
+{
+	return close_with(c, error, 0);
+}
+
+/* ---- a look ---- */
+
+size_t cc_chan_len(const CCChan *c)
+{
+	return c != NULL && !cc__forked() ? c->kind->length(c) : 0;
+}
+
+size_t cc_chan_cap(const CCChan *c)
+{
+	return c != NULL ? c->capacity : 0;
+}
+
+int cc_chan_closed(const CCChan *c)
+{
+	return c != NULL && c->kind->closed(c);
+}

@@ -1,0 +1,160 @@
+/* chan.h - what all kinds of channel have in common.
+ *
+ * An operation is: attempt, without the lock; settle, under it; wait; and again.
+ *
+ *	kind          file         attempt                 settle
+ *	buffered      buffered.c   the ring, lock-free     look before sleeping
+ *	locked        locked.c     none                    do it, or let it wait
+ *	owned         owned.c      gives back              as locked, or makes one
+ *	ordered       ordered.c    none                    as locked
+ *
+ * C1  One lock a channel: it guards both wait lists, the close, and of a locked
+ *     channel everything.  Wakes are noted under it and flushed after it.
+ * C2  Who waits on a buffered channel is told to try again (SIGNAL); what is his
+ *     stays in the ring.  Only the locked kinds move an element for somebody who
+ *     waits (DATA): they look nowhere else once they are listed.
+ * C3  Who was signalled and does not need it, or leaves something behind, passes it on;
+ *     but not the last one: who lists himself later has looked later.
+ * C4  A channel's head is type-stable.  Who has put an element into the ring looks for
+ *     sleepers afterwards, when its receiver may have freed the channel: at worst
+ *     somebody who waits for the next one in its place tries again for nothing.
+ * C5  A closed channel is an outcome, CC__CLOSED, until the caller is told: only then it
+ *     is the error of the closer, which may be any number. */
+#ifndef CC__CHAN_CHAN_H
+#define CC__CHAN_CHAN_H
+
+#include <ccc/chan.h>
+
+#include "base/lock.h"
+#include "wait/slab.h"
+#include "wait/wait.h"
+
+enum cc__way { CC__SEND, CC__RECV };
+
+/* Results of an operation that the caller never sees.  Errors are positive. */
+enum {
+	CC__AGAIN = -1,		/* told by close: look for yourself */
+	CC__LAST = -2,		/* woken for something that may be there; nobody else waits */
+	CC__SIGNALLED = -3,	/* the same, and somebody else does (C3) */
+	CC__CLOSED = -4,
+	CC__CREATE = -5,	/* owned: make one (finish) */
+};
+
+/* He was woken, and is to try. */
+static inline bool cc__chan_again(int result)
+{
+	return result <= CC__AGAIN && result >= CC__SIGNALLED;
+}
+
+/* For something that another one may have taken: then he is the first again. */
+static inline bool cc__chan_signalled(int result)
+{
+	return result == CC__LAST || result == CC__SIGNALLED;
+}
+
+enum cc__settled {
+	CC__SETTLED_DONE,	/* the outcome is w->result */
+	CC__SETTLED_RETRY,	/* attempt it again, without the lock */
+	CC__SETTLED_WAIT,	/* list it */
+};
+
+/* One direction.  w->io is the element. */
+struct cc__chan_way {
+	/* Without the lock: true if it was done or refused, w->result is the outcome then.
+	 * NULL: there is no such way. */
+	bool (*attempt)(CCChan *c, struct cc__waiter *w);
+	/* With it.  Whom it serves goes into the batch: two at most. */
+	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__batch *b);
+	/* Without the lock and without waiting: as many of `count` as can be moved. */
+	size_t (*some)(CCChan *c, void *items, size_t count);
+	/* What is left to do when the outcome is not 0: the outcome then.  May be NULL. */
+	int (*finish)(CCChan *c, void *item, int result);
+};
+
+struct cc__chan_kind {
+	struct cc__chan_way way[2];
+	struct cc__slab *heads;		/* its structures (C4) */
+	size_t (*slot)(size_t size);	/* bytes of a slot */
+	void (*init)(CCChan *c);	/* its own fields */
+	bool (*close)(CCChan *c);	/* under the lock: true the first time */
+	bool (*closed)(const CCChan *c);
+	size_t (*length)(const CCChan *c);
+	int told;	/* the result of those whom close wakes */
+	/* Before it is freed: 0, or why not. */
+	int (*empty)(CCChan *c);
+};
+
+/* Of a channel that is watched: added to by anybody. */
+struct cc__chan_times {
+	cc__a64 calls, nanos;
+};
+
+struct CCChan {
+	/* Constant. */
+	_Alignas(64) const struct cc__chan_kind *kind;
+	/* What cc_chan_send and cc_chan_recv compare the caller's size with before they go
+	 * straight to the ring: the element's, or SIZE_MAX where there is no such way. */
+	size_t fast;
+	size_t size;	/* of an element */
+	CCChanMode mode;
+
+	struct cc__lock lock;	/* free between two lives, and the lists empty */
+	/* Who waits, by direction; the lock above, not their own (C1). */
+	struct cc__waitq wait[2];
+
+	size_t capacity;	/* constant */
+	void *slots;		/* constant; zero at first */
+	/* The locked kinds' elements: the lock. */
+	size_t first, count;
+	cc__a32 closed;	/* 1: closed.  Written under the lock; others look */
+	/* What each side gets when it is closed.  Written before the mark that says so,
+	 * under the lock; constant then. */
+	int error[2];
+
+	/* Constant, and rarely looked at. */
+	size_t bytes;		/* of the slots; 0: there are none */
+	CCAllocator allocator;	/* where they come from */
+	CCChanOptions options;
+	unsigned watch;	/* of cc__chan_setting (watch.h) */
+	char name[16];
+	CCChan *link;	/* the slab's */
+	struct cc__chan_times times[2];
+	/* Owned: items that it has made, and how many of these are out.  The lock. */
+	size_t made, out;
+};
+
+extern const struct cc__chan_kind cc__buffered, cc__buffered_drop_old;
+extern const struct cc__chan_kind cc__locked, cc__locked_drop_old;
+extern const struct cc__chan_kind cc__owned, cc__ordered;
+
+/* Do it, at most until `deadline`.  The outcome, as the caller is told.  May park. */
+int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline);
+
+/* An outcome that is not 0 as the caller is told (C5). */
+int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result);
+
+/* Under the lock, for one who waits that way: tell him to try again.  False: nobody. */
+static inline bool cc__chan_signal(CCChan *c, enum cc__way way, struct cc__batch *b)
+{
+	struct cc__waiter *w = cc__waitq_claim(&c->wait[way]);
+
+	if (w == NULL)
+		return false;
+	cc__waitq_tell(w, b, CC__REASON_SIGNAL,
+	               c->wait[way].head != NULL ? CC__SIGNALLED : CC__LAST);
+	return true;
+}
+
+/* Give an element that was accepted and is not delivered to the drop callback. */
+static inline void cc__chan_drop(CCChan *c, void *item)
+{
+	if (c->options.drop != NULL)
+		c->options.drop(c->options.context, item);
+}
+
+/* A copy of an element for a callback, which is called without the lock. */
+struct cc__scratch {
+	_Alignas(16) char bytes[CC_CHAN_DROP_MAX];
+};
+
+#endif

@@ -1,0 +1,164 @@
+/* life.c - the beginning and the end of a channel. */
+#include <errno.h>
+#include <string.h>
+
+#include "chan/buffered.h"
+#include "chan/settings.h"
+#include "chan/watch.h"
+#include "os/fork.h"
+#include "sched/sched.h"
+
+/* ---- which kind ---- */
+
+static bool owned_makes_sense(const CCChanOptions *o, size_t size, size_t capacity)
+{
+	return o->create != NULL && o->drop == NULL && o->mode == CC_CHAN_MODE_BLOCK &&
+	       capacity > 0 && size <= CC_CHAN_DROP_MAX;
+}
+
+/* Below that the lock and its hand-over are quicker than a ring: with few places nearly
+ * every operation meets somebody who waits, and a ring moves one element for each sleep
+ * where a hand-over moves two and a buffer full. */
+enum { RING_LEAST = 8 };
+
+static const struct cc__chan_kind *plain(const CCChanOptions *o, size_t capacity, bool locked)
+{
+	const bool drop_old = o->mode == CC_CHAN_MODE_DROP_OLD;
+
+	if (locked || capacity < RING_LEAST)
+		return drop_old ? &cc__locked_drop_old : &cc__locked;
+	return drop_old ? &cc__buffered_drop_old : &cc__buffered;
+}
+
+/* NULL: the options do not go together. */
+static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, size_t capacity)
+{
+	const bool drop_old = o->mode == CC_CHAN_MODE_DROP_OLD;
+
+	if ((unsigned)o->mode > CC_CHAN_MODE_DROP_OLD ||
+	    (drop_old && (capacity == 0 || (o->drop != NULL && size > CC_CHAN_DROP_MAX))))
+		return NULL;
+	switch (o->kind) {
+	case CC_CHAN_KIND_PLAIN:
+		return plain(o, capacity, cc__chan_settings() & CC__CHAN_LOCKED);
+	case CC_CHAN_KIND_SYNC:
+		return plain(o, capacity, true);
+	case CC_CHAN_KIND_OWNED:
+		return owned_makes_sense(o, size, capacity) ? &cc__owned : NULL;
+	case CC_CHAN_KIND_ORDERED:
+		return size == sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
+	}
+	return NULL;
+}
+
+/* ---- memory ---- */
+
+static const CCAllocator *allocator_of(const CCChanOptions *o)
+{
+	return o->runtime != NULL ? &((struct cc__sched *)(void *)o->runtime)->config.allocator
+	                          : &cc__default_allocator;
+}
+
+/* Slots for `capacity` elements.  False: no memory. */
+static bool get_slots(CCChan *c)
+{
+	static char none;
+
+	c->bytes = c->kind->slot(c->size) * c->capacity;
+	c->slots = c->bytes == 0 ? &none : c->allocator.alloc(c->allocator.context, c->bytes);
+	return c->slots != NULL;
+}
+
+static void put_slots(CCChan *c)
+{
+	if (c->bytes > 0)
+		c->allocator.free(c->allocator.context, c->slots, c->bytes);
+}
+
+/* ---- new and free ---- */
+
+static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                    const CCChanOptions *o)
+{
+	CCChan *c = cc__slab_get(kind->heads);
+
+	if (c == NULL)
+		return NULL;
+	/* Lock and lists are as the one before left them: free and empty (C4). */
+	c->kind = kind;
+	c->size = size;
+	c->capacity = capacity;
+	c->mode = o->mode;
+	c->options = *o;
+	c->allocator = *allocator_of(o);
+	c->name[0] = '\0';
+	if (o->name != NULL)
+		memcpy(c->name, o->name, strlen(o->name) + 1);
+	if (!get_slots(c)) {
+		cc__slab_put(kind->heads, c);
+		return NULL;
+	}
+	c->watch = cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED;
+	memset(c->times, 0, sizeof c->times);
+	c->fast = c->watch == 0 && (kind == &cc__buffered || kind == &cc__buffered_drop_old)
+	              ? size
+	              : SIZE_MAX;
+	kind->init(c);
+	if (c->watch != 0)
+		cc__chan_made(c);
+	return c;
+}
+
+int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+{
+	static const CCChanOptions none;
+	const struct cc__chan_kind *kind;
+
+	if (cc__forked())
+		return ENOTSUP;
+	if (options == NULL)
+		options = &none;
+	if (out == NULL || size > CC_CHAN_SIZE_MAX || capacity > CC_CHAN_CAPACITY_MAX ||
+	    (options->name != NULL && strlen(options->name) >= sizeof(*out)->name) ||
+	    (kind = kind_of(options, size, capacity)) == NULL)
+		return EINVAL;
+	cc__fence_heavy_start();	/* before anybody uses the pair (R3) */
+	*out = make(kind, size, capacity, options);
+	return *out != NULL ? 0 : ENOMEM;
+}
+
+CCChan *cc_chan_new(size_t size, size_t capacity)
+{
+	CCChan *c;
+
+	return cc_chan_create(&c, size, capacity, NULL) == 0 ? c : NULL;
+}
+
+static bool somebody_waits(CCChan *c)
+{
+	bool any;
+
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	any = c->wait[CC__SEND].head != NULL || c->wait[CC__RECV].head != NULL;
+	cc__unlock(&c->lock);
+	return any;
+}
+
+int cc_chan_free(CCChan *c)
+{
+	int err;
+
+	if (cc__forked())
+		return ENOTSUP;
+	if (c == NULL)
+		return 0;
+	if (somebody_waits(c))
+		return EBUSY;
+	if ((err = c->kind->empty(c)) != 0)
+		return err;
+	if (c->watch != 0)
+		cc__chan_freed(c);
+	put_slots(c);
+	cc__slab_put(c->kind->heads, c);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* owned.c - a pool of items that the channel makes itself.
+ *
+ * O1  made counts the items there are, those being made included; out counts those
+ *     that receivers have.  The others are in the channel, or on their way back.
+ * O2  Callbacks are called without the lock, on a copy of the item. */
+#include <errno.h>
+
+#include "chan/locked.h"
+#include "chan/ring.h"
+
+static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+{
+	const enum cc__settled s = cc__locked_recv(c, w, b);
+
+	if (s == CC__SETTLED_DONE) {
+		c->out += w->result == 0;
+		return s;
+	}
+	if (c->made == c->capacity)
+		return s;
+	c->made++;
+	c->out++;
+	w->result = CC__CREATE;
+	return CC__SETTLED_DONE;
+}
+
+/* It could not be made: whoever waits may try. */
+static void unmake(CCChan *c)
+{
+	struct cc__batch batch;
+
+	batch.count = 0;
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	c->made--;
+	c->out--;
+	cc__chan_signal(c, CC__RECV, &batch);
+	cc__unlock(&c->lock);
+	cc__batch_flush(&batch);
+}
+
+static int finish_recv(CCChan *c, void *item, int result)
+{
+	if (result != CC__CREATE)
+		return result;
+	if ((result = c->options.create(c->options.context, item)) != 0)
+		unmake(c);
+	return result;
+}
+
+static void destroy(CCChan *c, void *item)
+{
+	if (c->options.destroy != NULL)
+		c->options.destroy(c->options.context, item);
+}
+
+/* One that is out is on its way back.  False: none is. */
+static bool begin_return(CCChan *c)
+{
+	bool was_out;
+
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if ((was_out = c->out > 0))
+		c->out--;
+	cc__unlock(&c->lock);
+	return was_out;
+}
+
+/* Into the channel, or to who waits for it.  False: it is closed. */
+static bool end_return(CCChan *c, void *item)
+{
+	struct cc__waiter w = {.io = item};
+	struct cc__batch batch;
+
+	batch.count = 0;
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	cc__locked_send(c, &w, &batch);
+	if (w.result == CC__CLOSED)
+		c->made--;
+	c->out += batch.count;	/* handed over */
+	cc__unlock(&c->lock);
+	cc__batch_flush(&batch);
+	return w.result != CC__CLOSED;
+}
+
+static __attribute__((noinline)) bool send_attempt(CCChan *c, struct cc__waiter *w)
+{
+	struct cc__scratch copy;
+
+	w->result = EINVAL;
+	if (!begin_return(c))
+		return true;
+	cc__ring_copy(copy.bytes, w->io, c->size);
+	if (c->options.reset != NULL)
+		c->options.reset(c->options.context, copy.bytes);
+	w->result = 0;
+	if (!end_return(c, copy.bytes)) {
+		destroy(c, copy.bytes);
+		w->result = CC__CLOSED;
+	}
+	return true;
+}
+
+static int empty(CCChan *c)
+{
+	void *item;
+
+	if (c->out > 0)
+		return EBUSY;
+	while ((item = cc__locked_take(c)) != NULL)
+		destroy(c, item);
+	return 0;
+}
+
+const struct cc__chan_kind cc__owned = {
+    .way = {[CC__SEND] = {.attempt = send_attempt, .settle = cc__locked_send},
+            [CC__RECV] = {.settle = recv_settle, .finish = finish_recv}},
+    .empty = empty,
+    CC__LOCKED_COMMON,
+};

@@ -1,0 +1,114 @@
+/* ring.c - the rarer half: beginning, end, and the look before a sleep. */
+#include "chan/ring.h"
+
+void cc__ring_init(struct cc__ring *r, void *slots, size_t size, size_t capacity)
+{
+	r->shape = (struct cc__ring_shape){
+	    .slots = slots,
+	    .stride = cc__ring_stride(size),
+	    .size = size,
+	    .lap = (uint64_t)1 << CC__RING_SHIFT,
+	    .capacity = capacity,
+	};
+	while (r->shape.lap >> CC__RING_SHIFT < capacity)
+		r->shape.lap <<= 1;
+	/* Relaxed: whoever is given the channel sees them; who still looks for WAITING
+	 * of the channel before, in the same memory, may see either. */
+	cc__store(&r->tail, 0, CC__RELAXED);
+	cc__store(&r->head, 0, CC__RELAXED);
+}
+
+static uint64_t index_of(const struct cc__ring_shape *s, uint64_t at)
+{
+	return (at & (s->lap - 1)) >> CC__RING_SHIFT;
+}
+
+size_t cc__ring_length(const struct cc__ring *r)
+{
+	const struct cc__ring_shape *s = &r->shape;
+	/* Relaxed, both: a look at something that moves.  Head first, so that tail is not
+	 * behind it. */
+	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+	const uint64_t tail = cc__ring_at(cc__load(&r->tail, CC__RELAXED));
+	const uint64_t laps = (cc__ring_lap(s, tail) - cc__ring_lap(s, head)) / s->lap;
+	const uint64_t n = laps * s->capacity + index_of(s, tail) - index_of(s, head);
+
+	return tail < head ? 0 : n < s->capacity ? (size_t)n : (size_t)s->capacity;
+}
+
+bool cc__ring_close(struct cc__ring *r)
+{
+	/* Release: the closer's error, to whoever sees the mark with acquire. */
+	return !(cc__or(&r->tail, CC__RING_CLOSED, CC__RELEASE) & CC__RING_CLOSED);
+}
+
+bool cc__ring_closed(const struct cc__ring *r)
+{
+	/* Acquire: as above. */
+	return (cc__load(&r->tail, CC__ACQUIRE) & CC__RING_CLOSED) != 0;
+}
+
+/* Raise WAITING; the position then, or later. */
+static uint64_t raise_mark(cc__a64 *position)
+{
+	/* Acquire, here and below: what was reserved before us is seen reserved.  Under
+	 * the lock nobody lowers it, so a mark that is there was raised before. */
+	uint64_t word = cc__load(position, CC__ACQUIRE);
+
+	if (!(word & CC__RING_WAITING))
+		/* (3): an exchange of tail comes before and is seen here, or after and sees
+		 * the mark. */
+		word = cc__or(position, CC__RING_WAITING, CC__ACQ_REL);
+	return word;
+}
+
+static bool one_usable(const struct cc__ring *r, uint64_t at, uint64_t mark)
+{
+	uint64_t end;
+	bool late;
+
+	return cc__ring_usable(&r->shape, at, 1, mark, &end, &late) > 0 || late;
+}
+
+/* The slot of head, as a receiver finds it; *on_its_way: reserved and not published. */
+static enum cc__ring_answer look_at_head(const struct cc__ring *r, uint64_t tail, bool *on_its_way)
+{
+	/* Relaxed: an old head is not tail's, and is met again after the fence. */
+	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+
+	*on_its_way = head != cc__ring_at(tail);
+	if (one_usable(r, head, CC__RING_FULL))
+		return CC__RING_OK;
+	return !*on_its_way && (tail & CC__RING_CLOSED) ? CC__RING_ENDED : CC__RING_NOT_NOW;
+}
+
+enum cc__ring_answer cc__ring_recv_look(struct cc__ring *r)
+{
+	bool on_its_way;
+	enum cc__ring_answer a = look_at_head(r, raise_mark(&r->tail), &on_its_way);
+
+	if (a != CC__RING_NOT_NOW || !on_its_way)
+		return a;
+	cc__fence_heavy();	/* pairs with (2) in cc__ring_others_wait */
+	/* Acquire: as in raise_mark. */
+	return look_at_head(r, cc__load(&r->tail, CC__ACQUIRE), &on_its_way);
+}
+
+enum cc__ring_answer cc__ring_send_look(struct cc__ring *r)
+{
+	const uint64_t head = cc__ring_at(raise_mark(&r->head));
+	/* Relaxed, twice: an old tail is not a lap ahead, and is met again after the fence;
+	 * CLOSED is set under our lock. */
+	uint64_t tail = cc__load(&r->tail, CC__RELAXED);
+
+	if (tail & CC__RING_CLOSED)
+		return CC__RING_ENDED;
+	if (one_usable(r, cc__ring_at(tail), 0))
+		return CC__RING_OK;
+	if (cc__ring_at(tail) == head + r->shape.lap)
+		return CC__RING_NOT_NOW;
+	/* Taken and not free yet. */
+	cc__fence_heavy();	/* pairs with (2) in cc__ring_others_wait */
+	tail = cc__load(&r->tail, CC__RELAXED);
+	return one_usable(r, cc__ring_at(tail), 0) ? CC__RING_OK : CC__RING_NOT_NOW;
+}

@@ -1,0 +1,21 @@
+/* settings.h - what the environment says about channels: defined in runtime/config.c,
+ * which alone reads it. */
+#ifndef CC__CHAN_SETTINGS_H
+#define CC__CHAN_SETTINGS_H
+
+#include <ccc/runtime.h>
+
+enum cc__chan_setting {
+	CC__CHAN_LOCKED = 1 << 0,	/* no lock-free path; CC_CHAN_NO_LOCKFREE */
+	CC__CHAN_LOG = 1 << 1,		/* what happens to channels; CC_CHAN_DEBUG */
+	CC__CHAN_VERBOSE = 1 << 2,	/* every operation too; CC_CHAN_DEBUG_VERBOSE */
+	CC__CHAN_TIMING = 1 << 3,	/* how long operations take; CC_CHANNEL_TIMING */
+};
+
+/* Of cc__chan_setting; the same from the first call on.  Any thread. */
+unsigned cc__chan_settings(void);
+
+/* Of channels that name no runtime. */
+extern const CCAllocator cc__default_allocator;
+
+#endif

@@ -1,0 +1,64 @@
+/* watch.c - lines on standard error, one for each thing that happened.  (Task 0 is a
+ * thread.) */
+#include "chan/watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "sched/fiber.h"
+
+__attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const char *format, ...)
+{
+	char what[128], line[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	snprintf(line, sizeof line, "libccc: chan: %p%s%s: %s, by task %llu\n", (const void *)c,
+	         c->name[0] != '\0' ? " " : "", c->name, what, (unsigned long long)cc_fiber_id());
+	cc__say(line);
+}
+
+void cc__chan_made(const CCChan *c)
+{
+	if (c->watch & CC__CHAN_LOG)
+		print(c, "made for %zu of %zu bytes, %s", c->capacity, c->size,
+		      c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old ? "with a ring"
+		                                                                    : "locked");
+}
+
+void cc__chan_closes(const CCChan *c, int send_error, int recv_error)
+{
+	if (c->watch & CC__CHAN_LOG)
+		print(c, "closed with %d for senders, %d for receivers", send_error, recv_error);
+}
+
+static void print_times(const CCChan *c, const char *what, const struct cc__chan_times *t)
+{
+	/* Relaxed, both: nobody else uses it any more. */
+	const unsigned long long calls = cc__load(&t->calls, CC__RELAXED);
+	const unsigned long long nanos = cc__load(&t->nanos, CC__RELAXED);
+
+	if (calls > 0)
+		print(c, "%llu %s of %llu ns", calls, what, nanos / calls);
+}
+
+void cc__chan_freed(const CCChan *c)
+{
+	if (c->watch & CC__CHAN_LOG)
+		print(c, "freed");
+	if (c->watch & CC__CHAN_TIMING) {
+		print_times(c, "sends", &c->times[CC__SEND]);
+		print_times(c, "receives", &c->times[CC__RECV]);
+	}
+}
+
+void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result)
+{
+	/* Relaxed, both: sums. */
+	cc__add(&c->times[way].calls, 1, CC__RELAXED);
+	cc__add(&c->times[way].nanos, (uint64_t)(cc__now() - began), CC__RELAXED);
+	if (c->watch & CC__CHAN_VERBOSE)
+		print(c, "%s: %d", way == CC__SEND ? "send" : "receive", result);
+}

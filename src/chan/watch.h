@@ -1,0 +1,19 @@
+/* watch.h - what the debug switches show of a channel: CC_CHAN_DEBUG its life,
+ * CC_CHAN_DEBUG_VERBOSE every operation, CC_CHANNEL_TIMING how long these took.
+ *
+ * A channel that is made while one of them is on is watched to its end, and has no fast
+ * path; others know nothing of this. */
+#ifndef CC__CHAN_WATCH_H
+#define CC__CHAN_WATCH_H
+
+#include "chan/chan.h"
+#include "chan/settings.h"
+
+void cc__chan_made(const CCChan *c);
+void cc__chan_closes(const CCChan *c, int send_error, int recv_error);
+void cc__chan_freed(const CCChan *c);
+
+/* An operation that began then has ended with that result. */
+void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result);
+
+#endif

@@ -1,0 +1,98 @@
+/* chan_rendezvous.c - the locked channel, at capacity 0 and 1, with threads: hand-over,
+ * deadlines and close against it.
+ *
+ * sources: base/lock.c wait/wait.c wait/thread.c chan/ring.c chan/buffered.c chan/chan.c
+ *          chan/locked.c */
+#include "shim_wait.h"
+#include "shim_chan.h"
+
+static void all_moved(void)
+{
+	check_at_rest();
+	MC_ASSERT(chan->kind->length(chan) == 0);
+}
+
+/* ---- send and receive ---- */
+
+/* covers: CHN-01/m, CHN-22/m, CHN-23/m, CHN-27/m, CHN-30/m, RES-07/m, LIF-38/m */
+SCENARIO(rendezvous_one_to_one, .init = rendezvous, .body = {send_two, recv_two},
+         .final = all_moved)
+SCENARIO(rendezvous_two_to_one, .init = rendezvous, .body = {send_one, send_one, recv_two},
+         .final = all_moved, .spurious = MC_NONE)
+SCENARIO(rendezvous_one_to_two, .init = rendezvous, .body = {send_two, recv_one, recv_one},
+         .final = all_moved, .spurious = MC_NONE)
+SCENARIO(rendezvous_two_to_two, .init = rendezvous,
+         .body = {send_one, send_one, recv_one, recv_one}, .final = all_moved, .spurious = MC_NONE)
+SCENARIO(locked_two_to_two, .init = locked_1, .body = {send_one, send_one, recv_one, recv_one},
+         .final = all_moved, .spurious = MC_NONE) /* covers: RES-48/m, CHN-41/m */
+
+/* Strict order of arrival: the second of one sender is not received before its first,
+ * whoever else sends. */
+SCENARIO(locked_keeps_order, .init = locked_1, .body = {send_two, send_one, recv_two},
+         .final = check_conservation, .daemon = 3, .spurious = MC_NONE)
+
+/* ---- close ---- */
+
+/* A send that succeeded was received. */
+static void nothing_after_the_end(void)
+{
+	check_at_rest();
+	MC_ASSERT(chan->kind->length(chan) == 0 && did[1].refused == EPIPE);
+	MC_ASSERT(did[0].sends + (did[0].refused == EPIPE) >= 1);
+	mc_outcome("%d", total(true));
+}
+SCENARIO(rendezvous_close, .init = rendezvous, .body = {send_one, recv_all, close_chan},
+         .final = nothing_after_the_end, .outcomes = "0 1")
+SCENARIO(locked_close, .init = locked_1, .body = {send_two, recv_all, close_chan},
+         .final = nothing_after_the_end, .outcomes = "0 1 2", .spurious = MC_NONE)
+/* covers: RES-11/m, CHN-33/m, CHN-43/m, LIF-42/m, LIF-46/m */
+
+/* ---- a deadline against a hand-over ---- */
+
+/* Both got it, or neither. */
+static void both_or_neither(void)
+{
+	check_at_rest();
+	MC_ASSERT(did[0].sends == did[1].recvs);
+	MC_ASSERT(did[0].sends == 1 || did[0].refused == ETIMEDOUT);
+	MC_ASSERT(did[1].recvs == 1 || did[1].refused == ETIMEDOUT);
+	mc_outcome("%d", did[0].sends);
+}
+SCENARIO(rendezvous_both_deadlines, .init = rendezvous, .body = {send_a_second, recv_a_second},
+         .final = both_or_neither, .outcomes = "0 1")
+/* covers: CHN-44/m, RES-19/m, SCH-59/m */
+
+static void one_of_two_senders(void)
+{
+	check_at_rest();
+	MC_ASSERT(did[1].sends == 1 && did[2].recvs == did[0].sends + 1);
+	mc_outcome("%d", did[0].sends);
+}
+
+/* Until the second sender's has come. */
+static void recv_that_of_the_second(void)
+{
+	begin_body();
+	do
+		recv_from(chan, CC_FOREVER);
+	while (did[2].got[did[2].recvs - 1] != 20);
+}
+SCENARIO(rendezvous_one_sender_leaves, .init = rendezvous,
+         .body = {send_a_second, send_one, recv_that_of_the_second}, .final = one_of_two_senders,
+         .spurious = MC_NONE, .outcomes = "0 1") /* covers: CHN-44/m */
+
+/* ---- drop the oldest, under the lock ---- */
+
+static void drop_old(void)
+{
+	make(&cc__locked_drop_old, 1);
+}
+
+static void newest_stays(void)
+{
+	MC_ASSERT(did[0].sends == 1 && did[1].sends == 1 && did[2].recvs == 1);
+	MC_ASSERT(chan->kind->length(chan) <= 1);
+	check_threads_at_rest();
+}
+SCENARIO(locked_drop_old, .init = drop_old, .body = {send_one, send_one, recv_one},
+         .final = newest_stays, .spurious = MC_NONE) /* covers: CHN-21/m */

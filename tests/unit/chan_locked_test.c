@@ -1,0 +1,17 @@
+/* chan_locked_test.c - the same with CC_CHAN_NO_LOCKFREE=1. */
+#include "chan_behaviours.h"
+
+/* Before the first channel, and before main. */
+__attribute__((constructor)) static void no_lockfree(void)
+{
+	setenv("CC_CHAN_NO_LOCKFREE", "1", 1);
+}
+
+TEST(no_channel_has_a_ring)	/* covers: CHN-49/u, CHN-12/u */
+{
+	CCChan *c = cc_chan_new(sizeof(int), 4);
+
+	REQUIRE(c != NULL);
+	CHECK(c->kind == &cc__locked);
+	CHECK_EQ(cc_chan_free(c), 0);
+}

@@ -1,0 +1,2 @@
+/* chan_test.c - every kind of channel, fibers and threads on both sides. */
+#include "chan_behaviours.h"
