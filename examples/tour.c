@@ -34,8 +34,7 @@ static void spawn_and_join(void)
 	must(cc_task_spawn(NULL, &task, NULL, add, pair), "spawn");
 	must(cc_task_join(task, CC_FOREVER, &sum), "join");
 	printf("1. a task ran and returned %d\n", sum);
-	printf("   joining it once more: %s\n",
-	       strerror(cc_task_join(task, CC_FOREVER, &sum)));
+	printf("   joining it once more: %s\n", strerror(cc_task_join(task, CC_FOREVER, &sum)));
 }
 
 /* ---- 2. fibers take turns ---- */
@@ -120,9 +119,56 @@ static int look_around(void *arg)
 	return 0;
 }
 
-/* ---- 5. figures ---- */
+/* ---- 5. channels ---- */
 
-enum { YIELDS = 1000000, SPAWNS = 200000 };
+static int send_squares(void *squares)
+{
+	for (int i = 1; i <= 5; i++) {
+		const int square = i * i;
+
+		must(cc_chan_send(squares, &square, sizeof square), "send");
+	}
+	return cc_chan_close(squares);
+}
+
+static void receive_from_either(void)
+{
+	CCChan *squares = cc_chan_new(sizeof(int), 0), *silent = cc_chan_new(sizeof(int), 0);
+	int n;
+	CCCase cases[] = {cc_case_recv(squares, &n, sizeof n), cc_case_recv(silent, &n, sizeof n)};
+	size_t which;
+
+	must(cc_task_spawn(NULL, NULL, NULL, send_squares, squares), "spawn");
+	printf("5. a select over two channels received");
+	while (cc_select(cases, 2, CC_FOREVER, &which) == 0)
+		printf(" %d", n);
+	printf(", and then that number %zu is closed\n", which);
+	must(cc_chan_free(squares), "free");
+	must(cc_chan_free(silent), "free");
+}
+
+/* ---- 6. figures ---- */
+
+enum { YIELDS = 1000000, SPAWNS = 200000, SENDS = 1000000 };
+
+static int send_often(void *numbers)
+{
+	for (int i = 0; i < SENDS; i++)
+		must(cc_chan_send(numbers, &i, sizeof i), "send");
+	return cc_chan_close(numbers);
+}
+
+static int send_and_receive(void *arg)
+{
+	CCChan *numbers = cc_chan_new(sizeof(int), 64);
+	int n;
+
+	(void)arg;
+	must(cc_task_spawn(NULL, NULL, NULL, send_often, numbers), "spawn");
+	while (cc_chan_recv(numbers, &n, sizeof n) == 0)
+		continue;
+	return cc_chan_free(numbers);
+}
 
 static int yield_often(void *arg)
 {
@@ -174,9 +220,14 @@ int main(void)
 	putchar('\n');
 	deadlines();
 	run(look_around, NULL);
-	puts("5. figures of this machine, this minute");
-	printf("   %-28s %8.1f ns\n", "yield between two fibers", nanoseconds_each(yield_pair, YIELDS));
-	printf("   %-28s %8.1f ns\n", "spawn a task and join it", nanoseconds_each(spawn_often, SPAWNS));
+	receive_from_either();
+	puts("6. figures of this machine, this minute");
+	printf("   %-28s %8.1f ns\n", "yield between two fibers",
+	       nanoseconds_each(yield_pair, YIELDS));
+	printf("   %-28s %8.1f ns\n", "spawn a task and join it",
+	       nanoseconds_each(spawn_often, SPAWNS));
+	printf("   %-28s %8.1f ns\n", "pass a number on",
+	       nanoseconds_each(send_and_receive, SENDS));
 	must(cc_shutdown(), "shutdown");
 	return 0;
 }

@@ -164,22 +164,24 @@ static bool end_locked(struct cc__fiber *f, int result, bool joined)
 	struct cc__batch batch = {0};
 	/* Relaxed, both: WAITED, so all others pass this lock. */
 	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
-	const bool mine = joined || f->done.head != NULL || (h & CC__HANDLE_DETACHED);
-	bool more;
+	/* (A select that has been decided elsewhere is no joiner, though still listed.) */
+	struct cc__waiter *w = cc__waitq_claim(&f->done);
+	const bool mine = joined || w != NULL || (h & CC__HANDLE_DETACHED);
 
 	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
-	for (;;) {
-		while (f->done.head != NULL && !cc__batch_full(&batch)) {
-			*(int *)f->done.head->io = result;
-			cc__waitq_take(&f->done, &batch, CC__REASON_DATA, 0);
+	while (w != NULL) {
+		*(int *)w->io = result;
+		cc__waitq_tell(w, &batch, CC__REASON_DATA, 0);
+		if (cc__batch_full(&batch)) {
+			cc__unlock(&f->done.lock);
+			cc__batch_flush(&batch);
+			cc__lock(&f->done.lock, CC__RANK_WAITQ);
 		}
-		more = f->done.head != NULL;
-		cc__unlock(&f->done.lock);
-		cc__batch_flush(&batch);
-		if (!more)
-			return mine;
-		cc__lock(&f->done.lock, CC__RANK_WAITQ);
+		w = cc__waitq_claim(&f->done);
 	}
+	cc__unlock(&f->done.lock);
+	cc__batch_flush(&batch);
+	return mine;
 }
 
 bool cc__frame_end(struct cc__fiber *f, int result, bool joined)
@@ -303,6 +305,53 @@ int cc_task_join(CCTask task, cc_time deadline, int *result)
 	CC__EVENT(CC__EV_JOIN, cc__self(), task.id, 0);
 	return cc__wait_as(&f->done, &join_ops, &w, deadline);
 }
+
+/* ---- the end of a task as a case of a group ---- */
+
+/* Under cc__frame_lock's lock, which it drops, DONE: whoever decides the group takes it. */
+static void settle_case(struct cc__fiber *f, uint64_t h, struct cc__waiter *w)
+{
+	if (cc__group_claim(w->group, w->index)) {
+		w->result = 0;
+		consume_if_done(f, h, w->io);
+	} else {
+		cc__unlock(&f->done.lock);
+	}
+}
+
+static bool publish_case(void *object, struct cc__waiter *w)
+{
+	const CCTask *task = object;
+	struct cc__fiber *f;
+	uint64_t h;
+
+	if (w->lock != NULL)	/* it was listed before; the frame may be another task's by now */
+		return cc__waitq_publish(NULL, w);
+	if ((f = cc__frame_lock(*task, &h)) == NULL) {
+		w->result = EINVAL;
+		cc__group_claim(w->group, w->index);
+		return false;
+	}
+	if (h & CC__HANDLE_DONE) {
+		settle_case(f, h, w);
+		return false;
+	}
+	cc__waitq_append(&f->done, w);
+	cc__unlock(&f->done.lock);
+	return true;
+}
+
+static bool unpublish_case(void *object, struct cc__waiter *w)
+{
+	struct cc__fiber *f = ((const CCTask *)object)->frame;
+
+	return w->lock != NULL && cc__waitq_ops.unpublish(&f->done, w);
+}
+
+const struct cc__waitable_ops cc__task_ops = {
+    .publish = publish_case,
+    .unpublish = unpublish_case,
+};
 
 int cc_task_detach(CCTask task)
 {

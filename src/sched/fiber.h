@@ -133,6 +133,10 @@ void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
  * to recycle; false: it waits for a joiner.  `joined`: the caller is one. */
 bool cc__frame_end(struct cc__fiber *f, int result, bool joined);
 
+/* The end of a task as a case of a group; the object is its CCTask, w->io where the
+ * result goes.  Begins with w->lock NULL. */
+extern const struct cc__waitable_ops cc__task_ops;
+
 /* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
  * been set. */
 void cc__fiber_unpark_all(const struct cc__sched *home);

@@ -17,6 +17,7 @@ struct cc__thread {
 	const void *pool;		/* sched's: whose blocking calls it runs, or NULL */
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */
+	uint32_t turn;			/* chan's: where its next select begins */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
 

@@ -236,3 +236,91 @@ static void second_is_whole(void)
 SCENARIO(join_stale_handle, .spurious = MC_NONE, .init = begin_first,
          .body = {join_for_ever, join_first_late, end_first_begin_second},
          .final = second_is_whole) /* covers: RES-60/m, SCH-47/m */
+
+/* ---- the end of a task as a case of a group ----
+ * A selector waits for the task or for a token; one of them is chosen.  A task that was
+ * not chosen keeps its result, although the selector was still listed when it ended. */
+static struct cc__waitq source;
+static bool given;	/* source.lock */
+
+struct selector {
+	struct cc__group group;
+	struct cc__case cases[2];
+	int result;
+};
+
+static void give(void)
+{
+	struct cc__batch batch = {0};
+
+	cc__lock(&source.lock, CC__RANK_WAITQ);
+	given = true;
+	cc__waitq_take(&source, &batch, CC__REASON_SIGNAL, 0);
+	cc__unlock(&source.lock);
+	cc__batch_flush(&batch);
+}
+
+/* List it, unless the token is there: then it is chosen, or somebody else was. */
+static bool list_source(struct selector *s)
+{
+	bool listed;
+
+	cc__lock(&source.lock, CC__RANK_WAITQ);
+	if ((listed = !given))
+		cc__waitq_append(&source, &s->cases[1].w);
+	else
+		cc__group_claim(&s->group, 2);
+	cc__unlock(&source.lock);
+	return listed;
+}
+
+/* Which was chosen; 2: none. */
+static uint32_t choose_one(cc_time deadline)
+{
+	struct selector *s = mc_alloc_zero(sizeof *s);
+	uint32_t won;
+	int err;
+
+	s->cases[0] = (struct cc__case){
+	    .w.io = &s->result, .object = &task[0], .ops = &cc__task_ops};
+	s->cases[1] = (struct cc__case){
+	    .w.lock = &source.lock, .object = &source, .ops = &cc__waitq_ops};
+	MC_ASSERT(cc__group_begin(&s->group, s->cases, 2) == 0);
+	if (list_source(s) && cc__task_ops.publish(&task[0], &s->cases[0].w))
+		err = cc__group_sleep(&s->group, s->cases, 2, deadline, &won);
+	else
+		err = cc__group_give_up(&s->group, s->cases, 2, &won);
+	MC_ASSERT(won == 2 ? err == ETIMEDOUT : err == 0);
+	if (won == 0)
+		got(0, s->result);
+	else
+		MC_ASSERT(s->result == 0);
+	mc_free(s);
+	return won;
+}
+
+static void select_then_join(void)
+{
+	be_thread();
+	if (choose_one(CC_FOREVER) != 0)
+		join(0, CC_FOREVER);
+}
+
+static void select_a_second_then_join(void)
+{
+	be_thread();
+	if (choose_one(cc__now() + CC_SEC) != 0)
+		join(0, CC_FOREVER);
+}
+
+static void result_is_had_once(void)
+{
+	MC_ASSERT(joined == 1 && source.head == NULL);
+	check_threads_at_rest();
+}
+/* covers: SCH-45/m, SCH-46/m, SCH-58/m */
+SCENARIO(select_a_task, .init = begin_first, .body = {select_then_join, end_first, give},
+         .final = result_is_had_once, .spurious = MC_NONE)
+SCENARIO(select_a_task_until, .init = begin_first,
+         .body = {select_a_second_then_join, end_first}, .final = result_is_had_once,
+         .timeouts = 1, .spurious = MC_NONE)

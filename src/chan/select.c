@@ -1,0 +1,464 @@
+/* select.c - the first of several.
+ *
+ * S1  First every case is tried by itself: nothing is published.
+ * S2  Then the locks of all channels are held, in the order of their addresses, while
+ *     each case is settled and, if none is possible, all are listed.  So nobody can
+ *     find one of them listed while another takes place, and two selects that meet
+ *     on several channels see each other on all or none.
+ * S3  The end of a task and a token are for ever: they are listed after that, each under
+ *     its own lock, and who finds one there claims the group before he takes it.
+ * S4  One exchange of the group decides, whoever makes it: a partner, the deadline, a
+ *     cancel, or the select itself.  A partner that finds the group decided goes on to
+ *     the next who waits.
+ * S5  A signal says that a case may be possible: it is tried first.  If it is not,
+ *     everything begins again, with that case at the head of its list. */
+#include <ccc/select.h>
+
+#include <errno.h>
+
+#include "chan/chan.h"
+#include "chan/settings.h"
+#include "chan/token.h"
+#include "chan/watch.h"
+#include "os/fork.h"
+#include "sched/fiber.h"
+#include "wait/thread.h"
+
+enum { INLINE = 32 };	/* cases without memory of their own */
+
+struct select {
+	const CCCase *cases;
+	uint32_t count;
+	uint32_t first;		/* where to begin */
+	uint32_t chosen;	/* count: none */
+	cc_time deadline;
+	/* If nothing else was chosen: at the deadline, or at once; count: none such. */
+	uint32_t otherwise;
+	int ignored;	/* a result that nobody wants */
+	bool watched;	/* a channel is (watch.h) */
+
+	/* Of the cases that can be waited for: a waiter, the case, and the lock if it is a
+	 * channel's.  Sorted in lock. */
+	uint32_t nodes, locks;
+	struct cc__case *node;
+	uint32_t *place;
+	struct cc__lock **lock;
+};
+
+static enum cc__way way_of(const CCCase *c)
+{
+	return c->kind == CC_CASE_SEND ? CC__SEND : CC__RECV;
+}
+
+static bool is_channel(const CCCase *c)
+{
+	return c->kind == CC_CASE_SEND || c->kind == CC_CASE_RECV;
+}
+
+/* (No kind writes to the element of a send.) */
+static void *io_of(const CCCase *c)
+{
+	return c->kind == CC_CASE_SEND ? (void *)(uintptr_t)c->item.from : c->item.into;
+}
+
+/* ---- what is asked for ---- */
+
+static bool makes_sense(const CCCase *c)
+{
+	switch (c->kind) {
+	case CC_CASE_SEND:
+	case CC_CASE_RECV:
+		return c->on.chan != NULL && c->size == c->on.chan->size &&
+		       (c->size == 0 || io_of(c) != NULL);
+	case CC_CASE_TOKEN:
+		return c->on.token != NULL;
+	case CC_CASE_NEVER:
+	case CC_CASE_TASK:
+	case CC_CASE_TIMEOUT:
+	case CC_CASE_DEFAULT:
+		return true;
+	}
+	return false;
+}
+
+/* Timeouts and defaults are deadlines with an index. */
+static void consider(struct select *s, uint32_t i)
+{
+	const CCCase *c = &s->cases[i];
+
+	if (c->kind == CC_CASE_DEFAULT && (s->deadline != CC_NOW || s->otherwise == s->count)) {
+		s->deadline = CC_NOW;
+		s->otherwise = i;
+	} else if (c->kind == CC_CASE_TIMEOUT && c->on.at < s->deadline) {
+		s->deadline = c->on.at;
+		s->otherwise = i;
+	}
+	s->nodes += is_channel(c) || c->kind == CC_CASE_TASK || c->kind == CC_CASE_TOKEN;
+}
+
+static int begin(struct select *s, cc_time deadline, bool in_order)
+{
+	struct cc__thread *t = cc__thread_self();
+
+	s->deadline = deadline;
+	s->chosen = s->otherwise = s->count;
+	s->nodes = 0;
+	for (uint32_t i = 0; i < s->count; i++)
+		consider(s, i);
+	s->first = in_order || t == NULL || s->count == 0 ? 0 : t->turn++ % s->count;
+	return s->nodes == 0 && s->deadline == CC_FOREVER ? EINVAL : 0;
+}
+
+/* ---- S1: one case by itself ---- */
+
+/* True: it was done or refused; w->result is the outcome. */
+static bool try_channel(CCChan *c, enum cc__way way, struct cc__waiter *w)
+{
+	const struct cc__chan_way *how = &c->kind->way[way];
+	struct cc__batch batch;
+	bool done;
+
+	if (how->attempt != NULL)
+		return how->attempt(c, w);
+	batch.count = 0;
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	done = how->settle(c, w, &batch) == CC__SETTLED_DONE;
+	cc__unlock(&c->lock);
+	cc__batch_flush(&batch);
+	return done;
+}
+
+static bool try_task(const CCCase *c, struct cc__waiter *w)
+{
+	w->result = cc_task_join(c->on.task, CC_NOW, c->item.result);
+	if (w->result == EDEADLK)
+		w->result = EINVAL;
+	return w->result != EAGAIN;
+}
+
+static bool try_case(const CCCase *c, struct cc__waiter *w)
+{
+	switch (c->kind) {
+	case CC_CASE_SEND:
+	case CC_CASE_RECV:
+		return try_channel(c->on.chan, way_of(c), w);
+	case CC_CASE_TASK:
+		return try_task(c, w);
+	case CC_CASE_TOKEN:
+		w->result = 0;
+		return cc_token_is_set(c->on.token);
+	default:
+		return false;
+	}
+}
+
+/* The outcome of the chosen case, as its own call would have it. */
+static int finish(struct select *s, uint32_t chosen, int result)
+{
+	const CCCase *c = &s->cases[chosen];
+
+	if (c->kind == CC_CASE_TASK && result == EINVAL)
+		return EINVAL;	/* a handle that is no good chooses nothing */
+	s->chosen = chosen;
+	if (!is_channel(c))
+		return result;
+	if (result != 0)
+		result = cc__chan_finish(c->on.chan, way_of(c), io_of(c), result);
+	if (s->watched)
+		cc__chan_done(c->on.chan, way_of(c), cc__now(), result);
+	return result;
+}
+
+/* True: one case was possible, *result is its outcome; or one that makes no sense was
+ * met before that.  (Looking at all of them first would be a cache miss each.) */
+static bool try_each(struct select *s, int *result)
+{
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0) {
+		struct cc__waiter w = {.io = io_of(&s->cases[i])};
+
+		if (!makes_sense(&s->cases[i])) {
+			*result = EINVAL;
+			return true;
+		}
+		s->watched |= is_channel(&s->cases[i]) && s->cases[i].on.chan->watch != 0;
+		if (try_case(&s->cases[i], &w)) {
+			*result = finish(s, i, w.result);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- S2: all channels at once ---- */
+
+static void add_node(struct select *s, uint32_t i)
+{
+	const CCCase *c = &s->cases[i];
+	struct cc__case *n = &s->node[s->nodes];
+
+	*n = (struct cc__case){.w.io = io_of(c)};
+	if (is_channel(c)) {
+		n->object = &c->on.chan->wait[way_of(c)];
+		n->ops = &cc__waitq_ops;
+		n->w.lock = s->lock[s->locks++] = &c->on.chan->lock;
+	} else if (c->kind == CC_CASE_TASK) {
+		n->object = (void *)(uintptr_t)&c->on.task;
+		n->ops = &cc__task_ops;
+		n->w.io = c->item.result != NULL ? c->item.result : &s->ignored;
+	} else if (c->kind == CC_CASE_TOKEN) {
+		n->object = c->on.token;
+		n->ops = &cc__token_ops;
+	} else {
+		return;
+	}
+	s->place[s->nodes++] = i;
+}
+
+/* By address, each once: Shell's sort, for which 32 and 65,535 are both small. */
+static void sort_locks(struct select *s)
+{
+	uint32_t gap = 1, kept = 0;
+
+	while (gap < s->locks / 3)
+		gap = 3 * gap + 1;
+	for (; gap > 0; gap /= 3)
+		for (uint32_t i = gap; i < s->locks; i++) {
+			struct cc__lock *l = s->lock[i];
+			uint32_t j = i;
+
+			for (; j >= gap && (uintptr_t)s->lock[j - gap] > (uintptr_t)l; j -= gap)
+				s->lock[j] = s->lock[j - gap];
+			s->lock[j] = l;
+		}
+	for (uint32_t i = 0; i < s->locks; i++)
+		if (kept == 0 || s->lock[i] != s->lock[kept - 1])
+			s->lock[kept++] = s->lock[i];
+	s->locks = kept;
+}
+
+static void prepare(struct select *s)
+{
+	s->nodes = s->locks = 0;
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+		add_node(s, i);
+	sort_locks(s);
+}
+
+/* With all locks: the first node that is possible, or to be tried without the locks (*retry);
+ * s->nodes: none. */
+static uint32_t settle_each(struct select *s, struct cc__batch *b, bool *retry)
+{
+	*retry = false;
+	for (uint32_t n = 0; n < s->nodes; n++) {
+		const CCCase *c = &s->cases[s->place[n]];
+		enum cc__settled settled;
+
+		if (!is_channel(c))
+			continue;
+		settled = c->on.chan->kind->way[way_of(c)].settle(c->on.chan, &s->node[n].w, b);
+		*retry = settled == CC__SETTLED_RETRY;
+		if (settled != CC__SETTLED_WAIT)
+			return n;
+	}
+	return s->nodes;
+}
+
+/* With all locks: PARKING, and every channel's node listed. */
+static int list_each(struct select *s, struct cc__group *g)
+{
+	const int err = cc__group_begin(g, s->node, s->nodes);
+
+	for (uint32_t n = 0; n < s->nodes && err == 0; n++) {
+		struct cc__case *node = &s->node[n];
+
+		if (node->ops != &cc__waitq_ops)
+			continue;
+		/* S5 */
+		if (cc__chan_signalled(node->w.result))
+			cc__waitq_prepend(node->object, &node->w);
+		else
+			cc__waitq_append(node->object, &node->w);
+		node->w.result = 0;
+	}
+	return err;
+}
+
+static void lock_each(struct select *s)
+{
+	if (s->locks > 0)
+		cc__lock_all(s->lock, s->locks, CC__RANK_WAITQ);
+}
+
+static void unlock_each(struct select *s)
+{
+	if (s->locks > 0)
+		cc__unlock_all(s->lock, s->locks);
+}
+
+/* ---- sleep ---- */
+
+/* S3.  False: one of them is over, and the group decided. */
+static bool list_others(struct select *s)
+{
+	for (uint32_t n = 0; n < s->nodes; n++) {
+		struct cc__case *node = &s->node[n];
+
+		if (node->ops != &cc__waitq_ops && !node->ops->publish(node->object, &node->w))
+			return false;
+	}
+	return true;
+}
+
+/* All are listed.  The outcome; *won is a node, or s->nodes. */
+static int sleep_on(struct select *s, struct cc__group *g, uint32_t *won)
+{
+	int result;
+
+	if (list_others(s))
+		result = cc__group_sleep(g, s->node, s->nodes, s->deadline, won);
+	else
+		result = cc__group_give_up(g, s->node, s->nodes, won);
+	for (uint32_t n = 0; n < s->nodes; n++)
+		if (s->node[n].ops != &cc__waitq_ops)
+			s->node[n].w.lock = NULL;
+	return result;
+}
+
+/* The node may be possible: try it, without locks.  True: it is over, with *result. */
+static bool try_node(struct select *s, uint32_t n, int *result)
+{
+	if (!try_case(&s->cases[s->place[n]], &s->node[n].w))
+		return false;
+	*result = finish(s, s->place[n], s->node[n].w.result);
+	return true;
+}
+
+/* One round.  True: it is over, with *result. */
+static bool wait_once(struct select *s, int *result)
+{
+	struct cc__group group;
+	struct cc__batch batch;
+	uint32_t won;
+	bool retry;
+
+	batch.count = 0;
+	lock_each(s);
+	won = settle_each(s, &batch, &retry);
+	if (won == s->nodes)
+		*result = list_each(s, &group);
+	unlock_each(s);
+	if (won < s->nodes) {
+		cc__batch_flush(&batch);
+		if (retry)
+			return try_node(s, won, result);
+		*result = finish(s, s->place[won], s->node[won].w.result);
+		return true;
+	}
+	if (*result != 0)
+		return true;
+	*result = sleep_on(s, &group, &won);
+	if (won == s->nodes)
+		return true;
+	if (cc__chan_again(*result))
+		return try_node(s, won, result);
+	*result = finish(s, s->place[won], *result);
+	return true;
+}
+
+static int wait_prepared(struct select *s)
+{
+	int result;
+
+	prepare(s);
+	while (!wait_once(s, &result))
+		continue;
+	return result;
+}
+
+/* ---- the call ---- */
+
+struct room {
+	struct cc__case node[INLINE];
+	struct cc__lock *lock[INLINE];
+	uint32_t place[INLINE];
+};
+
+static __attribute__((noinline)) int wait_inline(struct select *s)
+{
+	struct room r;
+
+	s->node = r.node;
+	s->lock = r.lock;
+	s->place = r.place;
+	return wait_prepared(s);
+}
+
+static int wait_many(struct select *s)
+{
+	const size_t size = sizeof *s->node + sizeof(void *) + sizeof *s->place;
+	const CCAllocator *a = &cc__default_allocator;
+	char *memory = a->alloc(a->context, s->nodes * size);
+	const size_t nodes = s->nodes;
+	int result;
+
+	if (memory == NULL)
+		return ENOMEM;
+	s->node = (struct cc__case *)(void *)memory;
+	s->lock = (struct cc__lock **)(void *)(s->node + nodes);
+	s->place = (uint32_t *)(void *)(s->lock + nodes);
+	result = wait_prepared(s);
+	a->free(a->context, memory, nodes * size);
+	return result;
+}
+
+static int wait_for_one(struct select *s)
+{
+	if (s->nodes == 0) {
+		const int err = cc_sleep_until(s->deadline);
+
+		return err != 0 ? err : ETIMEDOUT;
+	}
+	return s->nodes <= INLINE ? wait_inline(s) : wait_many(s);
+}
+
+static int run(struct select *s, cc_time deadline, bool in_order)
+{
+	int result = begin(s, deadline, in_order);
+
+	if (result != 0 || try_each(s, &result))
+		return result;
+	result = s->deadline == CC_NOW ? EAGAIN : wait_for_one(s);
+	if (s->chosen == s->count && (result == EAGAIN || result == ETIMEDOUT) &&
+	    s->otherwise < s->count) {
+		s->chosen = s->otherwise;
+		return 0;
+	}
+	return result;
+}
+
+static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,
+                        bool in_order)
+{
+	struct select s = {.cases = cases, .count = (uint32_t)count, .chosen = (uint32_t)count};
+	int result;
+
+	if (cc__forked())
+		result = ENOTSUP;
+	else if (count > CC_SELECT_MAX || (cases == NULL && count > 0))
+		result = EINVAL;
+	else
+		result = run(&s, deadline, in_order);
+	if (index != NULL)
+		*index = s.chosen < s.count ? s.chosen : count;
+	return result;
+}
+
+int cc_select(const CCCase *cases, size_t count, cc_time deadline, size_t *index)
+{
+	return select_among(cases, count, deadline, index, false);
+}
+
+int cc_select_in_order(const CCCase *cases, size_t count, cc_time deadline, size_t *index)
+{
+	return select_among(cases, count, deadline, index, true);
+}

@@ -1,0 +1,137 @@
+/* token.c - a flag that is set once, and those who wait for it.
+ *
+ * T1  Who waits is listed in one of many shards, by who he is: those on different cores
+ *     rarely meet in a lock.  Only who sets the token passes all of them.
+ * T2  The flag is set before the first shard is visited, and looked at under the lock of
+ *     the shard before somebody is listed there: he sees it, or is found. */
+#include "chan/token.h"
+
+#include <errno.h>
+
+#include "chan/settings.h"
+#include "os/fork.h"
+
+enum { SHARDS = 32, LINE = 64 };
+
+struct shard {
+	struct cc__waitq q;
+	char apart[LINE - sizeof(struct cc__waitq)];
+};
+
+struct CCToken {
+	cc__a32 set;	/* 0, then 1 for ever */
+	char apart[LINE - sizeof(cc__a32)];
+	struct shard shard[SHARDS];
+};
+
+/* ---- to wait for it ---- */
+
+static bool is_set(const CCToken *t)
+{
+	/* Acquire: what was written before it was set, from cc_token_set. */
+	return cc__load(&t->set, CC__ACQUIRE) != 0;
+}
+
+static struct cc__waitq *shard_of(CCToken *t, const struct cc__waiter *w)
+{
+	/* The high bits of a product depend on all bits of the address. */
+	return &t->shard[(uintptr_t)w->who * UINT64_C(0x9e3779b97f4a7c15) >> 59].q;
+}
+
+static bool try_complete(void *object, struct cc__waiter *w)
+{
+	w->result = 0;
+	return is_set(object);
+}
+
+/* Under the shard's lock: list w.  False: it is set. */
+static bool list(CCToken *t, struct cc__waitq *q, struct cc__waiter *w)
+{
+	if (is_set(t)) {
+		w->result = 0;
+		if (w->group != NULL)
+			cc__group_claim(w->group, w->index);
+		return false;
+	}
+	cc__waitq_append(q, w);
+	return true;
+}
+
+static bool publish(void *object, struct cc__waiter *w)
+{
+	struct cc__waitq *q = shard_of(object, w);
+	bool listed;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	listed = w->next != NULL;
+	/* Relaxed: written under this lock. */
+	if (!listed && cc__load(&w->reason, CC__RELAXED) == CC__REASON_NONE)
+		listed = list(object, q, w);
+	cc__unlock(&q->lock);
+	return listed;
+}
+
+static bool unpublish(void *object, struct cc__waiter *w)
+{
+	return w->lock != NULL && cc__waitq_ops.unpublish(shard_of(object, w), w);
+}
+
+const struct cc__waitable_ops cc__token_ops = {try_complete, publish, unpublish};
+
+int cc_token_wait(CCToken *t, cc_time deadline)
+{
+	struct cc__waiter w = {0};
+
+	if (cc__forked())
+		return ENOTSUP;
+	return t != NULL ? cc__fiber_wait(t, &cc__token_ops, &w, deadline) : EINVAL;
+}
+
+/* ---- to set it ---- */
+
+int cc_token_set(CCToken *t)
+{
+	if (cc__forked())
+		return ENOTSUP;
+	if (t == NULL)
+		return EINVAL;
+	/* Release: what the caller wrote, to the acquire in is_set.  Acquire: who comes
+	 * second has what the first one wrote, too. */
+	if (cc__xchg(&t->set, 1, CC__ACQ_REL) == 0)
+		for (unsigned i = 0; i < SHARDS; i++)
+			cc__wake_all(&t->shard[i].q, CC__REASON_SIGNAL, 0);
+	return 0;
+}
+
+int cc_token_is_set(const CCToken *t)
+{
+	return t != NULL && is_set(t);
+}
+
+/* ---- life ---- */
+
+CCToken *cc_token_new(void)
+{
+	return cc__forked()
+	           ? NULL
+	           : cc__default_allocator.alloc(cc__default_allocator.context, sizeof(CCToken));
+}
+
+int cc_token_free(CCToken *t)
+{
+	bool busy = false;
+
+	if (cc__forked())
+		return ENOTSUP;
+	if (t == NULL)
+		return 0;
+	for (unsigned i = 0; i < SHARDS && !busy; i++) {
+		cc__lock(&t->shard[i].q.lock, CC__RANK_WAITQ);
+		busy = t->shard[i].q.head != NULL;
+		cc__unlock(&t->shard[i].q.lock);
+	}
+	if (busy)
+		return EBUSY;
+	cc__default_allocator.free(cc__default_allocator.context, t, sizeof *t);
+	return 0;
+}
