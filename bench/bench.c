@@ -119,6 +119,35 @@ void bench_check(int ok, const char *what)
 	exit(1);
 }
 
+void bench_compute(long turns)
+{
+	uint64_t x = 0x9e3779b97f4a7c15;
+
+	for (long i = 0; i < turns; i++) {
+		x ^= x >> 9;
+		x ^= x << 23;
+		__asm__ volatile("" : "+r"(x)); /* every turn is made */
+	}
+}
+
+/* By the best of a few. */
+long bench_turns(long ns)
+{
+	const long sample = 200000;
+	cc_time best = CC_FOREVER;
+	long turns;
+
+	for (int i = 0; i < 5; i++) {
+		cc_time begin = cc_now(), took;
+
+		bench_compute(sample);
+		if ((took = cc_now() - begin) < best)
+			best = took;
+	}
+	turns = (long)((double)sample * (double)ns / (double)best);
+	return turns > 0 ? turns : 1;
+}
+
 static long status_number(const char *field)
 {
 	FILE *f = fopen("/proc/self/status", "r");

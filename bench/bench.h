@@ -30,7 +30,8 @@ struct bench_case {
 
 /* Each table ends with a name NULL. */
 extern const struct bench_case bench_yield_cases[], bench_spawn_cases[], bench_memory_cases[],
-    bench_timer_cases[], bench_blocking_cases[], bench_pool_cases[];
+    bench_timer_cases[], bench_blocking_cases[], bench_pool_cases[], bench_chan_cases[],
+    bench_stream_cases[], bench_close_cases[];
 
 /* The command line, for bench_arg. */
 void bench_args(int argc, char **argv);
@@ -62,6 +63,10 @@ void bench_none(const char *name);
 /* The process ends with a message unless ok: a benchmark that computes the
  * wrong thing has no speed. */
 void bench_check(int ok, const char *what);
+
+/* Computes for some time that bench_turns chooses: as many turns as take `ns`. */
+void bench_compute(long turns);
+long bench_turns(long ns);
 
 /* A field of /proc/self/status, in bytes. */
 long bench_status_bytes(const char *field);

@@ -150,46 +150,23 @@ static void fib_case(const char *name)
 
 /* ---- tasks that compute: the speed-up over one CPU is the figure ---- */
 
-static long turns; /* of the loop below, a task */
+static long turns;	/* a task */
 
 static int compute(void *arg)
 {
-	uint64_t x = 0x9e3779b97f4a7c15;
-
 	(void)arg;
-	for (long i = 0; i < turns; i++) {
-		x ^= x >> 9;
-		x ^= x << 23;
-		__asm__ volatile("" : "+r"(x)); /* every turn is made */
-	}
+	bench_compute(turns);
 	return 0;
 }
 
-/* Chooses `turns` by the best of a few, so that compute takes ns. */
-static void set_turns(long ns)
-{
-	cc_time best = CC_FOREVER;
-
-	turns = 200000;
-	for (int i = 0; i < 5; i++) {
-		cc_time begin = cc_now(), took;
-
-		compute(NULL);
-		if ((took = cc_now() - begin) < best)
-			best = took;
-	}
-	turns = (long)((double)turns * (double)ns / (double)best);
-	turns = turns > 0 ? turns : 1;
-}
-
-static void work_case(const char *name) /* covers: SCH-25/b */
+static void work_case(const char *name)	/* covers: SCH-25/b */
 {
 	long ns, n;
 	cc_time took;
 
 	bench_check(sscanf(name, "work_%ldns", &ns) == 1 && ns > 0, "no such work");
 	n = bench_arg("n", 200000000 / ns);
-	set_turns(ns);
+	turns = bench_turns(ns);
 	took = batch(n, compute);
 	bench_report(name, n, took, "\"work_ns\":%ld,\"speedup\":%.2f", ns,
 	             (double)ns * (double)n / (double)took);
