@@ -4,6 +4,7 @@
  * sources: base/lock.c wait/wait.c wait/thread.c chan/ring.c chan/buffered.c chan/chan.c
  *          chan/locked.c */
 #define SHIM_CANCEL
+#define SHIM_SCHEDULER
 #include "shim_wait.h"
 #include "shim_fiber.h"
 #include "shim_chan.h"

@@ -13,18 +13,6 @@
 #include "shim_wait.h"
 
 #ifndef MC_SHIM_FIBER_H
-void cc__schedule(struct cc__parker *fiber)
-{
-	(void)fiber;
-	mc_fail("schedule: a thread is not enqueued");
-}
-
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
-{
-	(void)fiber, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
 /* Who acts, as an index of did[]. */
 static inline int actor(void)
 {

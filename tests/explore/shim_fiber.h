@@ -4,7 +4,7 @@
  * workers that sleep ideally, a switch that goes to the next fiber in the queue
  * or to the worker's own stack, and a settle on the side that arrives, as in
  * sched/worker.c.  What is under test is everything between park and resume.
- * Included by one file of a program, after shim_wait.h. */
+ * Included by one file of a program, which defines SHIM_SCHEDULER, after shim_wait.h. */
 #ifndef MC_SHIM_FIBER_H
 #define MC_SHIM_FIBER_H
 

@@ -106,14 +106,14 @@ static void either(int n)
 static void one_ended(void)
 {
 	either(1);
-	MC_ASSERT(wheel.levels == 0 && wheel.reached == NULL);
+	MC_ASSERT(wheel.levels == 0 && wheel.reached.first == NULL);
 	mc_outcome(removed[0] ? "removed" : "fired");
 }
 
 static void two_ended(void)
 {
 	either(2);
-	MC_ASSERT(wheel.levels == 0 && wheel.reached == NULL);
+	MC_ASSERT(wheel.levels == 0 && wheel.reached.first == NULL);
 }
 
 /* The third is not due. */
