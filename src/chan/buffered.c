@@ -3,12 +3,11 @@
  * Nobody is handed anything: an element goes into the ring, and whoever sleeps is
  * told to look.  A sleeper lists himself before he looks for the last time (R3 in ring.h).
  *
- * B1  A place that becomes free signals one sender.  An element signals one receiver; as
- *     long as that one is on its way and others are listed, WAITING is lowered, and further
- *     elements signal nobody: he will look.
- * B2  So a receiver that was signalled while others wait looks what is left, whatever came
- *     of his attempt: he raises the mark again, and if something is there he passes the
- *     signal on.  A sender does the same if he got a place.
+ * B1  An element, or a place that becomes free, signals one who waits for it.  As long as
+ *     that one is on his way and others are listed, WAITING is lowered, and further
+ *     ones signal nobody: he will look.
+ * B2  So who was signalled while others wait looks what is left, whatever came of his
+ *     attempt: he raises the mark again, and if there is more he passes the signal on.
  * B3  What a signal was for may not be at the head of the ring: slot 0 is reserved, slot 1
  *     is published, and who was woken for it finds slot 0 unfinished.  B2 sees to slot 1,
  *     and to the end of the stream, which is for all. */
@@ -29,30 +28,22 @@ static bool signal_one(CCChan *c, enum cc__way way, struct cc__batch *b)
 {
 	if (!cc__chan_signal(c, way, b))
 		return false;
-	if (way == CC__RECV && c->wait[CC__RECV].head != NULL)
-		cc__ring_lower(&cc__ring_of(c)->tail);
+	if (c->wait[way].head != NULL)
+		cc__ring_lower(mark_of(c, way));
 	return true;
 }
 
-/* Receivers are signalled one by one (B1), senders as many as there are places. */
-void cc__buffered_wake(CCChan *c, enum cc__way way, size_t count)
+void cc__buffered_wake(CCChan *c, enum cc__way way)
 {
 	const enum cc__way others = way == CC__SEND ? CC__RECV : CC__SEND;
 	struct cc__batch batch;
 
-	if (others == CC__RECV)
-		count = 1;
-	for (batch.count = 0; count > 0;) {
-		cc__lock(&c->lock, CC__RANK_WAITQ);
-		while (count > 0 && !cc__batch_full(&batch) && signal_one(c, others, &batch))
-			count--;
-		if (count > 0 && !cc__batch_full(&batch)) {
-			cc__ring_lower(mark_of(c, others));
-			count = 0;
-		}
-		cc__unlock(&c->lock);
-		cc__batch_flush(&batch);
-	}
+	batch.count = 0;
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (!signal_one(c, others, &batch))
+		cc__ring_lower(mark_of(c, others));
+	cc__unlock(&c->lock);
+	cc__batch_flush(&batch);
 }
 
 static enum cc__ring_answer look(CCChan *c, enum cc__way way)
@@ -81,8 +72,8 @@ static bool attempted(CCChan *c, enum cc__way way, struct cc__waiter *w, enum cc
 	const bool signalled = w->result == CC__SIGNALLED;
 
 	if (a == CC__RING_NOT_NOW) {
-		if (signalled && way == CC__RECV) {
-			pass_on(c, CC__RECV);
+		if (signalled) {
+			pass_on(c, way);
 			w->result = CC__LAST;
 		}
 		return false;
@@ -100,7 +91,7 @@ static bool send_attempt(CCChan *c, struct cc__waiter *w)
 	const enum cc__ring_answer a = cc__ring_send(r, w->io, 1, &n);
 
 	if (a == CC__RING_OK && cc__ring_others_wait(&r->tail))
-		cc__buffered_wake(c, CC__SEND, 1);
+		cc__buffered_wake(c, CC__SEND);
 	return attempted(c, CC__SEND, w, a);
 }
 
@@ -111,7 +102,7 @@ static bool recv_attempt(CCChan *c, struct cc__waiter *w)
 	const enum cc__ring_answer a = cc__ring_recv(r, w->io, 1, &n);
 
 	if (a == CC__RING_OK && cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV, 1);
+		cc__buffered_wake(c, CC__RECV);
 	return attempted(c, CC__RECV, w, a);
 }
 
@@ -136,7 +127,7 @@ static size_t send_some(CCChan *c, void *items, size_t count)
 
 	cc__ring_send(r, items, count, &n);
 	if (n > 0 && cc__ring_others_wait(&r->tail))
-		cc__buffered_wake(c, CC__SEND, n);
+		cc__buffered_wake(c, CC__SEND);
 	return n;
 }
 
@@ -147,7 +138,7 @@ static size_t recv_some(CCChan *c, void *items, size_t count)
 
 	cc__ring_recv(r, items, count, &n);
 	if (n > 0 && cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV, n);
+		cc__buffered_wake(c, CC__RECV);
 	return n;
 }
 
@@ -164,7 +155,7 @@ static __attribute__((noinline)) bool drop_one(CCChan *c)
 	if (n == 0)
 		return false;
 	if (cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV, 1);	/* of selects */
+		cc__buffered_wake(c, CC__RECV);	/* of selects */
 	cc__chan_drop(c, old.bytes);
 	return true;
 }

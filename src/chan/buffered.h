@@ -15,8 +15,8 @@ static inline struct cc__ring *cc__ring_of(CCChan *c)
 	return &((struct cc__buffered_chan *)(void *)c)->ring;
 }
 
-/* Somebody on the other side may wait for what `way` has just done, `count` times. */
-void cc__buffered_wake(CCChan *c, enum cc__way way, size_t count);
+/* Somebody on the other side may wait for what `way` has just done, once or more often. */
+void cc__buffered_wake(CCChan *c, enum cc__way way);
 
 /* One element without a lock.  False: it cannot be done like that. */
 static inline bool cc__buffered_send(CCChan *c, const void *item)
@@ -27,7 +27,7 @@ static inline bool cc__buffered_send(CCChan *c, const void *item)
 	if (cc__ring_send(r, item, 1, &n) != CC__RING_OK)
 		return false;
 	if (__builtin_expect(cc__ring_others_wait(&r->tail), 0))
-		cc__buffered_wake(c, CC__SEND, 1);
+		cc__buffered_wake(c, CC__SEND);
 	return true;
 }
 
@@ -39,7 +39,7 @@ static inline bool cc__buffered_recv(CCChan *c, void *item)
 	if (cc__ring_recv(r, item, 1, &n) != CC__RING_OK)
 		return false;
 	if (__builtin_expect(cc__ring_others_wait(&r->head), 0))
-		cc__buffered_wake(c, CC__RECV, 1);
+		cc__buffered_wake(c, CC__RECV);
 	return true;
 }
 
