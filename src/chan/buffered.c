@@ -88,7 +88,7 @@ static bool send_attempt(CCChan *c, struct cc__waiter *w)
 {
 	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
-	const enum cc__ring_answer a = cc__ring_send(r, w->io, 1, &n);
+	const enum cc__ring_answer a = cc__ring_send(r, w->io, c->size, 1, &n);
 
 	if (a == CC__RING_OK && cc__ring_others_wait(&r->tail))
 		cc__buffered_wake(c, CC__SEND);
@@ -99,7 +99,7 @@ static bool recv_attempt(CCChan *c, struct cc__waiter *w)
 {
 	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
-	const enum cc__ring_answer a = cc__ring_recv(r, w->io, 1, &n);
+	const enum cc__ring_answer a = cc__ring_recv(r, w->io, c->size, 1, &n);
 
 	if (a == CC__RING_OK && cc__ring_others_wait(&r->head))
 		cc__buffered_wake(c, CC__RECV);
@@ -125,7 +125,7 @@ static size_t send_some(CCChan *c, void *items, size_t count)
 	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
 
-	cc__ring_send(r, items, count, &n);
+	cc__ring_send(r, items, c->size, count, &n);
 	if (n > 0 && cc__ring_others_wait(&r->tail))
 		cc__buffered_wake(c, CC__SEND);
 	return n;
@@ -136,7 +136,7 @@ static size_t recv_some(CCChan *c, void *items, size_t count)
 	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
 
-	cc__ring_recv(r, items, count, &n);
+	cc__ring_recv(r, items, c->size, count, &n);
 	if (n > 0 && cc__ring_others_wait(&r->head))
 		cc__buffered_wake(c, CC__RECV);
 	return n;
@@ -151,7 +151,7 @@ static __attribute__((noinline)) bool drop_one(CCChan *c)
 	struct cc__scratch old;
 	size_t n;
 
-	cc__ring_recv(r, c->options.drop != NULL ? old.bytes : NULL, 1, &n);
+	cc__ring_recv(r, c->options.drop != NULL ? old.bytes : NULL, c->size, 1, &n);
 	if (n == 0)
 		return false;
 	if (cc__ring_others_wait(&r->head))
@@ -204,7 +204,7 @@ static int empty(CCChan *c)
 		const uint64_t at = cc__ring_at(cc__load(&r->head, CC__RELAXED));
 
 		cc__chan_drop(c, cc__ring_element(cc__ring_stamp(&r->shape, at)));
-		cc__ring_recv(r, NULL, 1, &n);
+		cc__ring_recv(r, NULL, 0, 1, &n);
 	}
 	return cc__ring_length(r) > 0 ? EBUSY : 0;	/* a send is in progress */
 }

@@ -114,7 +114,7 @@ int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
 int cc_chan_send(CCChan *c, const void *item, size_t size)
 {
 	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
-	    cc__buffered_send(c, item))
+	    cc__buffered_send(c, item, size))
 		return 0;
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
 }
@@ -122,7 +122,7 @@ int cc_chan_send(CCChan *c, const void *item, size_t size)
 int cc_chan_recv(CCChan *c, void *item, size_t size)
 {
 	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
-	    cc__buffered_recv(c, item))
+	    cc__buffered_recv(c, item, size))
 		return 0;
 	return cc_chan_recv_until(c, item, size, CC_FOREVER);
 }

@@ -6,7 +6,6 @@ void cc__ring_init(struct cc__ring *r, void *slots, size_t size, size_t capacity
 	r->shape = (struct cc__ring_shape){
 	    .slots = slots,
 	    .stride = cc__ring_stride(size),
-	    .size = size,
 	    .lap = (uint64_t)1 << CC__RING_SHIFT,
 	    .capacity = capacity,
 	};

@@ -162,9 +162,10 @@ static inline size_t cc__ring_usable(const struct cc__ring_shape *s, uint64_t at
 	return n;
 }
 
-/* Up to `count` elements at `from` into the ring; *sent says how many, at least one if OK. */
-static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void *from, size_t count,
-                                                 size_t *sent)
+/* Up to `count` elements of `size` bytes at `from` into the ring; *sent says how many, at least
+ * one if OK.  (The size is constant; who knows it from its caller copies without a question.) */
+static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void *from, size_t size,
+                                                 size_t count, size_t *sent)
 {
 	const struct cc__ring_shape s = r->shape;
 	uint64_t at, end,
@@ -192,8 +193,8 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 		cc__a64 *stamp = cc__ring_stamp(&s, at);
 		const uint64_t full = cc__ring_lap(&s, at) | CC__RING_FULL;
 
-		cc__ring_copy(cc__ring_element(stamp), from, s.size);
-		from = (const char *)from + s.size;
+		cc__ring_copy(cc__ring_element(stamp), from, size);
+		from = (const char *)from + size;
 		at = cc__ring_next(&s, at);
 		/* Release (1): the element, to the acquire in cc__ring_usable.  After the
 		 * last one the channel may be freed (C4 in chan.h). */
@@ -203,8 +204,8 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 }
 
 /* Up to `count` elements out of it to `to`; NULL: nowhere. */
-static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, size_t count,
-                                                 size_t *received)
+static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, size_t size,
+                                                 size_t count, size_t *received)
 {
 	const struct cc__ring_shape s = r->shape;
 	uint64_t at, end,
@@ -238,8 +239,8 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 		const uint64_t free = cc__ring_lap(&s, at) + s.lap;
 
 		if (to != NULL) {
-			cc__ring_copy(to, cc__ring_element(stamp), s.size);
-			to = (char *)to + s.size;
+			cc__ring_copy(to, cc__ring_element(stamp), size);
+			to = (char *)to + size;
 		}
 		at = cc__ring_next(&s, at);
 		/* Release (1): that its place is free, to the acquire in cc__ring_usable. */

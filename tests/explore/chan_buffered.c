@@ -83,7 +83,7 @@ static void fill(void)
 	buffer_1();
 	did[7].sent[0] = 80;
 	did[7].sends = 1;
-	cc__buffered_send(chan, &did[7].sent[0]);
+	cc__buffered_send(chan, &did[7].sent[0], sizeof(int));
 }
 
 static void refused_or_sent(void)

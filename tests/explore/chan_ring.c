@@ -24,14 +24,14 @@ static void try_send(void)
 	const int v = mc_self() + 1;
 	size_t n;
 
-	sent[mc_self()] = 100 + (int)cc__ring_send(&ring, &v, 1, &n);
+	sent[mc_self()] = 100 + (int)cc__ring_send(&ring, &v, sizeof(int), 1, &n);
 }
 
 static void try_recv(void)
 {
 	size_t n;
 	int v = 0;
-	const enum cc__ring_answer a = cc__ring_recv(&ring, &v, 1, &n);
+	const enum cc__ring_answer a = cc__ring_recv(&ring, &v, sizeof(int), 1, &n);
 
 	got[mc_self()] = a == CC__RING_OK ? v : 100 + (int)a;
 }
@@ -41,7 +41,7 @@ static void try_send_twice(void)
 	const int v[2] = {10, 11};
 	size_t n;
 
-	sent[mc_self()] = cc__ring_send(&ring, v, 2, &n) == CC__RING_OK ? (int)n : 0;
+	sent[mc_self()] = cc__ring_send(&ring, v, sizeof(int), 2, &n) == CC__RING_OK ? (int)n : 0;
 }
 
 static void try_recv_twice(void)
@@ -49,7 +49,7 @@ static void try_recv_twice(void)
 	int v[2] = {0, 0};
 	size_t n;
 
-	got[mc_self()] = cc__ring_recv(&ring, v, 2, &n) == CC__RING_OK ? (int)n : 0;
+	got[mc_self()] = cc__ring_recv(&ring, v, sizeof(int), 2, &n) == CC__RING_OK ? (int)n : 0;
 	for (size_t i = 0; i < n; i++)
 		MC_ASSERT(v[i] == 10 + (int)i);
 }
@@ -108,11 +108,12 @@ static void drain(void)
 	size_t n;
 	int v = 0, last;
 
-	while ((last = (int)cc__ring_recv(&ring, &v, 1, &n)) == CC__RING_NOT_NOW)
+	while ((last = (int)cc__ring_recv(&ring, &v, sizeof(int), 1, &n)) == CC__RING_NOT_NOW)
 		cc__relax();
 	got[mc_self()] = last == CC__RING_OK ? v : 0;
 	if (last == CC__RING_OK)
-		while ((last = (int)cc__ring_recv(&ring, &v, 1, &n)) == CC__RING_NOT_NOW)
+		while ((last = (int)cc__ring_recv(&ring, &v, sizeof(int), 1, &n)) ==
+		       CC__RING_NOT_NOW)
 			cc__relax();
 	MC_ASSERT(last == CC__RING_ENDED);
 }
@@ -164,7 +165,7 @@ static void send_and_look(void)
 	const int v = 1;
 	size_t n;
 
-	MC_ASSERT(cc__ring_send(&ring, &v, 1, &n) == CC__RING_OK);
+	MC_ASSERT(cc__ring_send(&ring, &v, sizeof(int), 1, &n) == CC__RING_OK);
 	if (cc__ring_others_wait(&ring.tail))
 		cc__store(&signals, 1, CC__RELAXED);
 }
@@ -174,7 +175,7 @@ static void recv_and_look(void)
 	size_t n;
 	int v;
 
-	MC_ASSERT(cc__ring_recv(&ring, &v, 1, &n) == CC__RING_OK);
+	MC_ASSERT(cc__ring_recv(&ring, &v, sizeof(int), 1, &n) == CC__RING_OK);
 	if (cc__ring_others_wait(&ring.head))
 		cc__store(&signals, 1, CC__RELAXED);
 }
@@ -185,7 +186,7 @@ static void full_1(void)
 	size_t n;
 
 	capacity_1();
-	cc__ring_send(&ring, &v, 1, &n);
+	cc__ring_send(&ring, &v, sizeof(int), 1, &n);
 }
 SCENARIO(ring_sender_sees_who_sleeps, .init = capacity_1, .body = {sleep_to_receive, send_and_look},
          .weak = 4) /* covers: CHN-14/m, RES-09/m, CHN-01/m */

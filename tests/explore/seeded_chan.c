@@ -100,7 +100,7 @@ static void recv_listed_then_ring(void)
 	cc__lock(&chan->lock, CC__RANK_WAITQ);
 	cc__waitq_append(&chan->wait[CC__RECV], w);
 	cc__unlock(&chan->lock);
-	if (cc__ring_recv(cc__ring_of(chan), &v, 1, &n) == CC__RING_OK)
+	if (cc__ring_recv(cc__ring_of(chan), &v, sizeof(int), 1, &n) == CC__RING_OK)
 		cc__waitq_ops.unpublish(&chan->wait[CC__RECV], w);
 	else
 		while (cc__waitq_publish(NULL, w))
@@ -115,7 +115,7 @@ static void send_or_hand_over(void)
 	struct cc__waiter *w;
 	size_t n;
 
-	if (cc__ring_send(cc__ring_of(chan), &v, 1, &n) != CC__RING_OK) {
+	if (cc__ring_send(cc__ring_of(chan), &v, sizeof(int), 1, &n) != CC__RING_OK) {
 		cc__lock(&chan->lock, CC__RANK_WAITQ);
 		if ((w = cc__waitq_claim(&chan->wait[CC__RECV])) != NULL)
 			*(int *)w->io = v;
