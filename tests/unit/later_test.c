@@ -219,8 +219,7 @@ TEST(recall_of_what_somebody_waits_for_is_refused)
 	CHECK_EQ(pthread_create(&thread, NULL, join_it, &t), 0);
 	TEST_UNTIL(somebody_waits(t.frame));
 	CHECK_EQ(cc_task_recall(t), EBUSY);
-	while (cc_runtime_free(rt) != 0)	/* does not wait that long */
-		continue;
+	free_until_done(rt);	/* does not wait that long */
 	pthread_join(thread, NULL);
 	CHECK(began > 0);
 }
@@ -303,15 +302,6 @@ TEST(shutdown_waits_for_what_begins_soon)	/* covers: SCH-78/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK(began >= begin);
 	CHECK_EQ(join(t), 5);
-}
-
-static void free_until_done(CCRuntime *rt)
-{
-	int err;
-
-	while ((err = cc_runtime_free(rt)) == ETIMEDOUT)
-		continue;
-	CHECK_EQ(err, 0);
 }
 
 static int sleep_on(void *arg)

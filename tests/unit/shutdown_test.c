@@ -59,16 +59,6 @@ static int free_end(struct freer *f)
 	return f->result;
 }
 
-/* Again and again: a millisecond is not much on a busy machine. */
-static void free_until_done(CCRuntime *rt)
-{
-	int err;
-
-	while ((err = cc_runtime_free(rt)) == ETIMEDOUT)
-		continue;
-	CHECK_EQ(err, 0);
-}
-
 /* ---- 1: they have time to end, and to begin ---- */
 
 static int spawn_when_open(void *arg)
