@@ -284,9 +284,11 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 	}
 	s = stats(rt);
 	check_sums(&s);
-	CHECK_EQ(s.sleeps - before.sleeps, MANY);
-	CHECK_EQ(s.wakes - before.wakes, MANY);
-	/* Announced is not quite asleep: some see that something has come, and do not wait. */
+	CHECK(s.sleeps - before.sleeps >= MANY);
+	/* Announced is not quite asleep: some see that something has come, do not wait, and may
+	 * be awake before they are woken. */
+	CHECK(s.wakes - before.wakes <= MANY);
+	CHECK(s.wakes - before.wakes >= s.woken - before.woken);
 	CHECK_EQ(s.woken + s.stale - before.woken - before.stale, s.sleeps - before.sleeps);
 	CHECK_EQ(s.timed_out, before.timed_out);
 	/* One push from outside, which sees the sleeper, and one into the worker's queue; that
