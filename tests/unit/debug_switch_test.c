@@ -3,6 +3,7 @@
 #include "environment.h"
 #include "tasks.h"
 #include "test.h"
+#include "workers.h"
 
 #include <ccc/ccc.h>
 
@@ -38,6 +39,20 @@ static int busy(void *arg)
 	return 0;
 }
 
+/* Until the worker was woken: one that has announced its sleep and sees the push ends
+ * it by itself. */
+static void wake_worker(CCRuntime *rt)
+{
+	CCStats s;
+
+	do {
+		TEST_UNTIL(asleep(rt) == 1);
+		join(spawn(rt, nothing, NULL));
+		if (cc_stats(rt, &s) != 0)
+			_exit(4);
+	} while (s.woken == 0);
+}
+
 /* In a child process: tasks that join, park, sleep and go through inboxes. */
 static void work(void *name)
 {
@@ -52,7 +67,7 @@ static void work(void *name)
 	setenv("CC_WORKERS", "1", 1);
 	if (cc_config_init(&c) != 0 || cc_runtime_new(&rt, &c) != 0)
 		_exit(1);
-	TEST_UNTIL(cc__load(&((struct cc__sched *)(void *)rt)->idle->sleepers, CC__ACQUIRE) == 1);
+	wake_worker(rt);
 	t = spawn(rt, busy, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
 	errno = 77;
