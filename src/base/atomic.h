@@ -52,7 +52,7 @@ typedef CC__ATOMIC(uint64_t) cc__a64;
  * the light one costs nothing, and the heavy one makes every running thread of
  * the process execute a fence at this moment.  Where the system cannot do that,
  * cc__fence_heavy_start leaves the flag set and both are full fences. */
-extern bool cc__fence_symmetric;	/* written before the first worker starts */
+extern bool cc__fence_symmetric __attribute__((visibility("hidden")));	/* written before the first worker starts */
 
 static inline void cc__fence_light(void)
 {

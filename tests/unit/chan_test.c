@@ -1,2 +1,3 @@
-/* chan_test.c - every kind of channel, fibers and threads on both sides. */
+/* chan_test.c - every kind of channel, fibers and threads on both sides.
+ * link-lto */
 #include "chan_behaviours.h"

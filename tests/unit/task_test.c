@@ -1,4 +1,5 @@
-/* task_test.c - spawn, join, detach, yield, sleep: what task.h promises. */
+/* task_test.c - spawn, join, detach, yield, sleep: what task.h promises.
+ * link-lto */
 #include "environment.h"
 #include "tasks.h"
 #include "test.h"

@@ -1,5 +1,6 @@
 /* tls_test.c - a context that two OS threads resume in turn: after each switch
- * the thread-local storage is that of the thread it is on now. */
+ * the thread-local storage is that of the thread it is on now.
+ * link-lto */
 #include "test.h"
 
 #include <pthread.h>
