@@ -1,6 +1,7 @@
 /* test_main.c - the runner of test.h: all tests of a program in one process. */
 #include "test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -15,10 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/point.h"
 #include "base/trace.h"
 
 /* Not there in a program that links the shared library, or none. */
 #pragma weak cc__watch
+#pragma weak cc__watch_log
 #pragma weak cc__trace_dump
 
 enum { SECONDS = 30, DEATH_SECONDS = 20, SKIPPED = 77 };
@@ -304,6 +307,41 @@ static int usage(const char *program)
 	return 2;
 }
 
+/* ---- noise (tests/noise/noise.c), if it is there ---- */
+
+static void (*noise_point)(void);
+
+static void noisy_event(enum cc__event kind, const void *who, uint64_t a, uint64_t b)
+{
+	(void)kind, (void)who, (void)a, (void)b;
+	noise_point();
+}
+
+#ifdef CC__POINTS
+static void (*own_hook)(const char *label, const void *object);	/* the program's */
+
+static void noisy_point(const char *label, const void *object)
+{
+	noise_point();
+	if (own_hook != NULL)
+		own_hook(label, object);
+}
+#endif
+
+/* At every event and every race point, until the test takes the hook for itself. */
+static void hear_noise(void)
+{
+	*(void **)&noise_point = dlsym(RTLD_DEFAULT, "noise_point");
+	if (noise_point == NULL)
+		return;
+	if (cc__watch_log != NULL)
+		cc__watch_log(noisy_event);
+#ifdef CC__POINTS
+	own_hook = cc__point_hook;
+	cc__point_hook = noisy_point;
+#endif
+}
+
 static void set_up(void)
 {
 	const char *s = getenv("TEST_SEED");
@@ -319,6 +357,7 @@ static void set_up(void)
 	for (int i = 0; i < FATALS; i++)
 		sigaction(fatal[i], NULL, &at_start[i]);
 	sigaction(SIGALRM, &watchdog, NULL);
+	hear_noise();
 }
 
 int main(int argc, char **argv)
