@@ -96,16 +96,27 @@ static void consider(struct select *s, uint32_t i)
 	s->nodes += is_channel(c) || c->kind == CC_CASE_TASK || c->kind == CC_CASE_TOKEN;
 }
 
-static int begin(struct select *s, cc_time deadline, bool in_order)
+/* Where a select begins: the next multiple of the golden ratio, as a share of the cases.
+ * Whichever of its thread's selects one place in a program makes, every second or every
+ * tenth, they begin everywhere; counting up, they would all begin at the same case. */
+static uint32_t turn(const struct select *s)
 {
 	struct cc__thread *t = cc__thread_self();
 
+	if (t == NULL)
+		return 0;
+	t->turn += UINT32_C(0x9e3779b9);
+	return (uint32_t)((uint64_t)t->turn * s->count >> 32);
+}
+
+static int begin(struct select *s, cc_time deadline, bool in_order)
+{
 	s->deadline = deadline;
 	s->chosen = s->otherwise = s->count;
 	s->nodes = 0;
 	for (uint32_t i = 0; i < s->count; i++)
 		consider(s, i);
-	s->first = in_order || t == NULL || s->count == 0 ? 0 : t->turn++ % s->count;
+	s->first = in_order ? 0 : turn(s);
 	return s->nodes == 0 && s->deadline == CC_FOREVER ? EINVAL : 0;
 }
 

@@ -138,6 +138,38 @@ TEST(each_of_several_has_its_turn)
 		CHECK_EQ(cc_chan_free(c[k]), 0);
 }
 
+/* Also where every round of a loop makes other selects as well. */
+TEST(each_has_its_turn_however_many_selects_there_are)
+{
+	enum { ROUNDS = 300 };
+	CCToken *token = cc_token_new();
+	CCCase others[2] = {cc_case_token(token), cc_case_default()};
+
+	for (int more = 0; more < 12; more++) {
+		CCChan *c[3];
+		CCCase cases[3];
+		int v = 0, chosen[3] = {0};
+		size_t i;
+
+		for (int k = 0; k < 3; k++) {
+			c[k] = int_chan(CC_CHAN_KIND_PLAIN, ROUNDS);
+			fill(c[k], 0);
+			cases[k] = cc_case_recv(c[k], &v, sizeof v);
+		}
+		for (int n = 0; n < ROUNDS; n++) {
+			CHECK_EQ(cc_select(cases, 3, CC_FOREVER, &i), 0);
+			chosen[i]++;
+			for (int m = 0; m < more; m++)
+				CHECK_EQ(cc_select(others, 2, CC_FOREVER, &i), 0);
+		}
+		for (int k = 0; k < 3; k++) {
+			CHECK(chosen[k] >= ROUNDS / 6);
+			CHECK_EQ(cc_chan_free(c[k]), 0);
+		}
+	}
+	CHECK_EQ(cc_token_free(token), 0);
+}
+
 /* ---- waiting ---- */
 
 struct selector {
