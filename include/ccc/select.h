@@ -120,7 +120,8 @@ static inline CCCase cc_case_token(CCToken *token)
 	return c;
 }
 
-/* At that point of cc_now(), if no other case came before. */
+/* At that point of cc_now(), or at once if it has passed, if no other case can take
+ * place. */
 static inline CCCase cc_case_timeout(cc_time at)
 {
 	CCCase c = cc_case_never();

@@ -32,8 +32,8 @@ struct select {
 	uint32_t first;		/* where to begin */
 	uint32_t chosen;	/* count: none */
 	cc_time deadline;
-	/* If nothing else was chosen: at the deadline, or at once; count: none such. */
-	uint32_t otherwise;
+	/* If nothing else was chosen: the default, and the earliest timeout; count: none such. */
+	uint32_t otherwise, alarm;
 	int ignored;	/* a result that nobody wants */
 	bool watched;	/* a channel is (watch.h) */
 
@@ -81,18 +81,20 @@ static bool makes_sense(const CCCase *c)
 	return false;
 }
 
-/* Timeouts and defaults are deadlines with an index. */
+/* When the earliest timeout is. */
+static cc_time alarm_at(const struct select *s)
+{
+	return s->alarm < s->count ? s->cases[s->alarm].on.at : CC_FOREVER;
+}
+
 static void consider(struct select *s, uint32_t i)
 {
 	const CCCase *c = &s->cases[i];
 
-	if (c->kind == CC_CASE_DEFAULT && (s->deadline != CC_NOW || s->otherwise == s->count)) {
-		s->deadline = CC_NOW;
+	if (c->kind == CC_CASE_DEFAULT && s->otherwise == s->count)
 		s->otherwise = i;
-	} else if (c->kind == CC_CASE_TIMEOUT && c->on.at < s->deadline) {
-		s->deadline = c->on.at;
-		s->otherwise = i;
-	}
+	else if (c->kind == CC_CASE_TIMEOUT && c->on.at < alarm_at(s))
+		s->alarm = i;
 	s->nodes += is_channel(c) || c->kind == CC_CASE_TASK || c->kind == CC_CASE_TOKEN;
 }
 
@@ -111,13 +113,13 @@ static uint32_t turn(const struct select *s)
 
 static int begin(struct select *s, cc_time deadline, bool in_order)
 {
-	s->deadline = deadline;
-	s->chosen = s->otherwise = s->count;
+	s->chosen = s->otherwise = s->alarm = s->count;
 	s->nodes = 0;
 	for (uint32_t i = 0; i < s->count; i++)
 		consider(s, i);
+	s->deadline = s->otherwise < s->count ? CC_NOW : deadline;
 	s->first = in_order ? 0 : turn(s);
-	return s->nodes == 0 && s->deadline == CC_FOREVER ? EINVAL : 0;
+	return s->nodes == 0 && s->deadline == CC_FOREVER && alarm_at(s) == CC_FOREVER ? EINVAL : 0;
 }
 
 /* ---- S1: one case by itself ---- */
@@ -432,19 +434,29 @@ static int wait_for_one(struct select *s)
 	return s->nodes <= INLINE ? wait_inline(s) : wait_many(s);
 }
 
+/* No other case took place: that one does, or the error is returned. */
+static int choose(struct select *s, uint32_t i, int otherwise)
+{
+	s->chosen = i;
+	return i < s->count ? 0 : otherwise;
+}
+
 static int run(struct select *s, cc_time deadline, bool in_order)
 {
 	int result = begin(s, deadline, in_order);
+	uint32_t last;
 
 	if (result != 0 || try_each(s, &result))
 		return result;
-	result = s->deadline == CC_NOW ? EAGAIN : wait_for_one(s);
-	if (s->chosen == s->count && (result == EAGAIN || result == ETIMEDOUT) &&
-	    s->otherwise < s->count) {
-		s->chosen = s->otherwise;
-		return 0;
-	}
-	return result;
+	if (s->alarm < s->count && cc__now() >= alarm_at(s))
+		return choose(s, s->alarm, 0);
+	if (s->deadline == CC_NOW)
+		return choose(s, s->otherwise, EAGAIN);
+	last = alarm_at(s) < s->deadline ? s->alarm : s->count;
+	if (last < s->count)
+		s->deadline = alarm_at(s);
+	result = wait_for_one(s);
+	return s->chosen == s->count && result == ETIMEDOUT ? choose(s, last, result) : result;
 }
 
 static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,

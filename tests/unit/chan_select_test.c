@@ -72,9 +72,39 @@ TEST(nothing_possible_and_no_time)	/* covers: RES-46/u */
 	CHECK(cc_now() >= cases[1].on.at);
 	CHECK_EQ(cc_select(cases + 1, 1, CC_FOREVER, &i), 0);
 	CHECK_EQ(i, 0);
+	CHECK_EQ(cc_select(cases + 2, 1, CC_FOREVER, &i), EINVAL);
+	CHECK_EQ(i, 1);
 	CHECK_EQ(cc_select(NULL, 0, cc_after(CC_MSEC), &i), ETIMEDOUT);
 	CHECK_EQ(i, 0);
 	CHECK_EQ(cc_select(NULL, 0, CC_NOW, NULL), EAGAIN);
+	free_chan(c);
+}
+
+/* It can take place at once, as a channel that is ready can: before a default, whatever the
+ * deadline. */
+TEST(a_time_that_has_passed_is_chosen)	/* covers: RES-46/u */
+{
+	const cc_time passed[] = {cc_now() - CC_SEC, cc_now(), 1, CC_NOW, -1};
+	const cc_time deadlines[] = {CC_FOREVER, cc_now() - 2 * CC_SEC, CC_NOW, -2};
+	CCChan *c = int_chan(CC_CHAN_KIND_PLAIN, 1);
+
+	for (int k = 0; k < 5 * 4 * 2; k++) {
+		int v = 0;
+		size_t i = 9;
+		CCCase cases[] = {cc_case_recv(c, &v, sizeof v), cc_case_timeout(cc_after(CC_SEC)),
+		                  cc_case_timeout(passed[k / 8]),
+		                  k & 4 ? cc_case_default() : cc_case_never()};
+
+		CHECK_EQ(cc_select(cases, 4, deadlines[k & 3], &i), 0);
+		CHECK_EQ(i, 2);
+		CHECK_EQ(cc_select(cases + 2, 1, deadlines[k & 3], &i), 0);
+		CHECK_EQ(i, 0);
+		/* Not before what is there. */
+		CHECK_EQ(cc_chan_send(c, &(int){6}, sizeof(int)), 0);
+		CHECK_EQ(cc_select(cases, 4, deadlines[k & 3], &i), 0);
+		CHECK_EQ(i, 0);
+		CHECK_EQ(v, 6);
+	}
 	free_chan(c);
 }
 
