@@ -48,11 +48,12 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result)
 {
 	const struct cc__chan_way *how = &c->kind->way[way];
+	const bool closed = result == CC__CLOSED;
 
 	if (how->finish != NULL)
 		result = how->finish(c, item, result);
-	if (result != CC__CLOSED)
-		return result;
+	if (!closed)
+		return result;	/* a callback's may be any number (C5) */
 	/* The closer wrote the error before the mark that we have seen.  Past its lock
 	 * the caller may free the channel. */
 	CC__CHECK(c->kind->closed(c), "C5: closed, and is not");

@@ -67,7 +67,8 @@ struct cc__chan_way {
 	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__batch *b);
 	/* Without the lock and without waiting: as many of `count` as can be moved. */
 	size_t (*some)(CCChan *c, void *items, size_t count);
-	/* What is left to do when the outcome is not 0: the outcome then.  May be NULL. */
+	/* What is left to do when the outcome is not 0: the outcome then, or what the
+	 * caller is told unless it is closed.  May be NULL. */
 	int (*finish)(CCChan *c, void *item, int result);
 };
 

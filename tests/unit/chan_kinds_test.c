@@ -484,7 +484,12 @@ TEST(a_pool_that_cannot_make_one_says_so)	/* covers: RES-48/u, CHN-37/u */
 	pool.fail = ENOSPC;
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), ENOSPC);
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), ENOSPC);
-	pool.fail = 0;
+	for (pool.fail = -8; pool.fail < 0; pool.fail++) {	/* any number is passed on */
+		const CCCase one = cc_case_recv(c, &v, sizeof v);
+
+		CHECK_EQ(cc_chan_recv(c, &v, sizeof v), pool.fail);
+		CHECK_EQ(cc_select(&one, 1, CC_FOREVER, NULL), pool.fail);
+	}
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), 0);
 	CHECK_EQ(pool.created, 1);
 	/* Who waits gets what comes back. */
