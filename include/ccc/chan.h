@@ -64,8 +64,9 @@ typedef struct CCChanOptions {
 	CCChanMode mode;
 	const char *name;	/* for logs; copied, 15 characters; NULL: none */
 	/* What was accepted and will not be delivered (DROP_OLD, cc_chan_free) goes here,
-	 * once; NULL: nowhere.  Called without locks by whoever caused it.  With DROP_OLD
-	 * for elements of up to CC_CHAN_DROP_MAX bytes.  Not with OWNED. */
+	 * once; NULL: nowhere.  Called without locks by whoever caused it, with an element
+	 * aligned as by malloc.  With DROP_OLD for elements of up to CC_CHAN_DROP_MAX
+	 * bytes.  Not with OWNED. */
 	void (*drop)(void *context, void *item);
 	/* OWNED, called without locks.  create fills *item and returns 0; an error goes to
 	 * the receiver that it was made for, and nothing is counted.  Needed. */

@@ -307,6 +307,44 @@ TEST(a_crowd_that_drops_loses_count_of_nothing)	/* covers: RES-42/s */
 	CHECK_EQ(cc_runtime_free(s.rt), 0);
 }
 
+struct wide {
+	_Alignas(16) long number[4];
+};
+
+static void check_wide(void *context, void *item)
+{
+	int *seen = context;
+	const struct wide *w = item;
+
+	CHECK_EQ((uintptr_t)item % _Alignof(struct wide), 0);
+	CHECK(w->number[0] == *seen && w->number[3] == -*seen);
+	++*seen;
+}
+
+/* By a send or by the end: the callback may use it as what it is. */
+TEST(what_is_dropped_is_aligned_and_in_order)	/* covers: RES-42/u */
+{
+	for (size_t capacity = 1; capacity <= 9; capacity++)
+		for (int locked = 0; locked < 2; locked++) {
+			int seen = 0;
+			CCChan *c = with_options(
+			    sizeof(struct wide), capacity,
+			    (CCChanOptions){.kind = locked ? CC_CHAN_KIND_SYNC : CC_CHAN_KIND_PLAIN,
+			                    .mode = CC_CHAN_MODE_DROP_OLD,
+			                    .drop = check_wide,
+			                    .context = &seen});
+
+			for (long i = 0; i < 12; i++) {
+				const struct wide w = {.number = {i, 0, 0, -i}};
+
+				CHECK_EQ(cc_chan_send(c, &w, sizeof w), 0);
+			}
+			CHECK_EQ(seen, 12 - (int)capacity);
+			CHECK_EQ(cc_chan_free(c), 0);
+			CHECK_EQ(seen, 12);
+		}
+}
+
 /* ---- several at once ---- */
 
 TEST(several_move_at_once)
