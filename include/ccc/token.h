@@ -16,7 +16,8 @@ typedef struct CCToken CCToken;
 /* Not set.  NULL: no memory.  Any thread; never parks. */
 CC_API CCToken *cc_token_new(void);
 
-/* When no call is in progress and none will come.  EBUSY, and nothing is freed: somebody
+/* When no call is in progress and none will come; but whoever has seen it set may free it
+ * while the call that set it has yet to return.  EBUSY, and nothing is freed: somebody
  * waits for it.  0 for NULL.  Any thread; never parks. */
 CC_API int cc_token_free(CCToken *token);
 

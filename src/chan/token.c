@@ -3,7 +3,9 @@
  * T1  Who waits is listed in one of many shards, by who he is: those on different cores
  *     rarely meet in a lock.  Only who sets the token passes all of them.
  * T2  The flag is set before the first shard is visited, and looked at under the lock of
- *     the shard before somebody is listed there: he sees it, or is found. */
+ *     the shard before somebody is listed there: he sees it, or is found.
+ * T3  Who has waited may free it while the one who set it still visits shards: the free
+ *     waits for that one, whose last touch is the flag's last change. */
 #include "chan/token.h"
 
 #include <errno.h>
@@ -13,13 +15,15 @@
 
 enum { SHARDS = 32, LINE = 64 };
 
+enum { UNSET, WAKING, SET };	/* to everybody but T3, WAKING is set */
+
 struct shard {
 	struct cc__waitq q;
 	char apart[LINE - sizeof(struct cc__waitq)];
 };
 
 struct CCToken {
-	cc__a32 set;	/* 0, then 1 for ever */
+	cc__a32 set;	/* UNSET, WAKING, then SET for ever */
 	char apart[LINE - sizeof(cc__a32)];
 	struct shard shard[SHARDS];
 };
@@ -29,7 +33,7 @@ struct CCToken {
 static bool is_set(const CCToken *t)
 {
 	/* Acquire: what was written before it was set, from cc_token_set. */
-	return cc__load(&t->set, CC__ACQUIRE) != 0;
+	return cc__load(&t->set, CC__ACQUIRE) != UNSET;
 }
 
 static struct cc__waitq *shard_of(CCToken *t, const struct cc__waiter *w)
@@ -91,15 +95,20 @@ int cc_token_wait(CCToken *t, cc_time deadline)
 
 int cc_token_set(CCToken *t)
 {
+	uint32_t unset = UNSET;
+
 	if (cc__forked())
 		return ENOTSUP;
 	if (t == NULL)
 		return EINVAL;
 	/* Release: what the caller wrote, to the acquire in is_set.  Acquire: who comes
 	 * second has what the first one wrote, too. */
-	if (cc__xchg(&t->set, 1, CC__ACQ_REL) == 0)
-		for (unsigned i = 0; i < SHARDS; i++)
-			cc__wake_all(&t->shard[i].q, CC__REASON_SIGNAL, 0);
+	if (!cc__cas(&t->set, &unset, WAKING, CC__ACQ_REL, CC__ACQUIRE))
+		return 0;
+	for (unsigned i = 0; i < SHARDS; i++)
+		cc__wake_all(&t->shard[i].q, CC__REASON_SIGNAL, 0);
+	/* Release: all of the above, to the acquire in cc_token_free (T3). */
+	cc__store(&t->set, SET, CC__RELEASE);
 	return 0;
 }
 
@@ -132,6 +141,10 @@ int cc_token_free(CCToken *t)
 	}
 	if (busy)
 		return EBUSY;
+	/* Acquire: the last touch of whoever set it, from cc_token_set (T3).  It is on its
+	 * way: a set never parks. */
+	while (cc__load(&t->set, CC__ACQUIRE) == WAKING)
+		cc__thread_yield();
 	cc__default_allocator.free(cc__default_allocator.context, t, sizeof *t);
 	return 0;
 }

@@ -316,6 +316,20 @@ static void token_or_element(void)
 	mc_outcome("%d", chose[0]);
 }
 
+/* Who waited for it frees it, while whoever set it is still on his way out. */
+static void wait_for_token_and_free(void)
+{
+	wait_for_token();
+	MC_ASSERT(did[mc_self()].refused == 0 && cc_token_free(token) == 0);
+}
+
+static void look_for_token_and_free(void)
+{
+	begin_body();
+	if (cc_token_is_set(token))
+		MC_ASSERT(cc_token_free(token) == 0);
+}
+
 static void both_woken(void)
 {
 	check_threads_at_rest();
@@ -326,3 +340,9 @@ SCENARIO(token_wakes_everybody, .init = with_token, .leaks = true,
 SCENARIO(select_token, .init = with_token, .spurious = MC_NONE, .leaks = true,
          .body = {select_with_token, try_send_first, set_token}, .final = token_or_element,
          .outcomes = "0 1") /* covers: RES-53/m, SCH-58/m */
+SCENARIO(token_freed_by_who_waited, .init = with_token, .leaks = true, .bound = 2,
+         .spurious = MC_NONE, .body = {wait_for_token_and_free, set_token},
+         .final = check_threads_at_rest)
+SCENARIO(token_freed_by_who_saw_it_set, .init = with_token,
+         .body = {look_for_token_and_free, set_token}, .final = check_threads_at_rest)
+/* covers: CHN-52/m */

@@ -430,6 +430,30 @@ static int wait_token(void *arg)
 	return cc_token_wait(arg, CC_FOREVER);
 }
 
+static int wait_and_free(void *arg)
+{
+	const int err = cc_token_wait(arg, CC_FOREVER);
+
+	return err != 0 ? err : cc_token_free(arg);
+}
+
+TEST(who_has_waited_for_a_token_may_free_it)	/* covers: CHN-52/z */
+{
+	CCRuntime *rt = chan_runtime();
+
+	for (int i = 0; i < 1000; i++) {
+		CCToken *t = cc_token_new();
+		struct sleeper s;
+
+		sleeper_start(&s, rt, i % 16 == 0 ? THREAD : FIBER, wait_and_free, t);
+		if (i % 2 == 0)
+			until_parked(&s);
+		CHECK_EQ(cc_token_set(t), 0);
+		CHECK_EQ(sleeper_join(&s), 0);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 TEST(a_token_that_somebody_waits_for_is_not_freed)
 {
 	CCRuntime *rt = chan_runtime();
