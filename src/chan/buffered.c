@@ -23,27 +23,27 @@ static cc__a64 *mark_of(CCChan *c, enum cc__way waits)
 	return waits == CC__RECV ? &cc__ring_of(c)->tail : &cc__ring_of(c)->head;
 }
 
-/* Under the lock (B1).  False: nobody waits. */
-static bool signal_one(CCChan *c, enum cc__way way, struct cc__batch *b)
+/* Under the lock (B1). */
+static struct cc__wake signal_one(CCChan *c, enum cc__way way)
 {
-	if (!cc__chan_signal(c, way, b))
-		return false;
-	if (c->wait[way].head != NULL)
+	const struct cc__wake wake = cc__chan_signal(c, way);
+
+	if (wake.who != NULL && c->wait[way].head != NULL)
 		cc__ring_lower(mark_of(c, way));
-	return true;
+	return wake;
 }
 
 void cc__buffered_wake(CCChan *c, enum cc__way way)
 {
 	const enum cc__way others = way == CC__SEND ? CC__RECV : CC__SEND;
-	struct cc__batch batch;
+	struct cc__wake wake;
 
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	if (!signal_one(c, others, &batch))
+	wake = signal_one(c, others);
+	if (wake.who == NULL)
 		cc__ring_lower(mark_of(c, others));
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 static enum cc__ring_answer look(CCChan *c, enum cc__way way)
@@ -55,14 +55,13 @@ static enum cc__ring_answer look(CCChan *c, enum cc__way way)
 /* Is there more, and somebody else who waits for it (B2)? */
 static void pass_on(CCChan *c, enum cc__way way)
 {
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (c->wait[way].head != NULL && look(c, way) != CC__RING_NOT_NOW)
-		signal_one(c, way, &batch);
+		wake = signal_one(c, way);
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 /* ---- one element ---- */
@@ -106,15 +105,15 @@ static bool recv_attempt(CCChan *c, struct cc__waiter *w)
 	return attempted(c, CC__RECV, w, a);
 }
 
-static enum cc__settled send_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+static enum cc__settled send_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
 {
-	(void)w, (void)b;
+	(void)w, (void)wake;
 	return look(c, CC__SEND) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
 }
 
-static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
 {
-	(void)w, (void)b;
+	(void)w, (void)wake;
 	return look(c, CC__RECV) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "chan/buffered.h"
+#include "chan/locked.h"
 #include "chan/watch.h"
 #include "os/fork.h"
 
@@ -13,10 +14,10 @@
 static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_time deadline)
 {
 	const struct cc__chan_way *how = &c->kind->way[way];
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 	int result;
 
-	for (batch.count = 0;;) {
+	for (;;) {
 		if (how->attempt != NULL) {
 			if (how->attempt(c, w))
 				return w->result;
@@ -25,10 +26,10 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 		}
 		CC_POINT("chan.before_lock", c);
 		cc__lock(&c->lock, CC__RANK_WAITQ);
-		switch (how->settle(c, w, &batch)) {
+		switch (how->settle(c, w, &wake)) {
 		case CC__SETTLED_DONE:
 			cc__unlock(&c->lock);
-			cc__batch_flush(&batch);
+			cc__wake(wake);
 			return w->result;
 		case CC__SETTLED_RETRY:
 			cc__unlock(&c->lock);
@@ -87,6 +88,34 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 	                                          : do_it(c, way, item, deadline);
 }
 
+/* ---- the short way to the lock ---- */
+
+/* Nobody was there: wait, with the lock held, which it drops.  Who is served is served
+ * whole, so there is no second attempt (C2). */
+static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
+{
+	struct cc__waiter w = {.io = item, .lock = &c->lock};
+	const int result = cc__wait(&c->wait[way], &w, CC_FOREVER);
+
+	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
+}
+
+/* What operate comes to on a locked channel, with nothing looked up. */
+static inline int meet(CCChan *c, enum cc__way way, void *item)
+{
+	struct cc__waiter w;	/* listed by nobody */
+	struct cc__wake wake = {0};
+
+	w.io = item;
+	CC_POINT("chan.before_lock", c);
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_WAIT)
+		return wait_for_partner(c, way, item);
+	cc__unlock(&c->lock);
+	cc__wake(wake);
+	return __builtin_expect(w.result == 0, 1) ? 0 : cc__chan_finish(c, way, item, w.result);
+}
+
 /* ---- send and receive ---- */
 
 /* 0, or what is wrong with the call. */
@@ -112,19 +141,52 @@ int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
 	return err != 0 ? err : cc__chan_do(c, CC__RECV, item, deadline);
 }
 
+/* Not inlined, these four: each way saves no more registers than it needs itself. */
+static __attribute__((noinline)) int send_by_ring(CCChan *c, const void *item, size_t size)
+{
+	return cc__buffered_send(c, item, size) ? 0 : cc_chan_send_until(c, item, size, CC_FOREVER);
+}
+
+static __attribute__((noinline)) int recv_by_ring(CCChan *c, void *item, size_t size)
+{
+	return cc__buffered_recv(c, item, size) ? 0 : cc_chan_recv_until(c, item, size, CC_FOREVER);
+}
+
+static __attribute__((noinline)) int send_by_lock(CCChan *c, const void *item)
+{
+	return meet(c, CC__SEND, (void *)(uintptr_t)item);
+}
+
+static __attribute__((noinline)) int recv_by_lock(CCChan *c, void *item)
+{
+	return meet(c, CC__RECV, item);
+}
+
+/* Nothing is wrong with the call, if the size is right too. */
+static inline bool is_plain(const CCChan *c, const void *item)
+{
+	return __builtin_expect(c != NULL && item != NULL && !cc__fork_wiped(), 1);
+}
+
 int cc_chan_send(CCChan *c, const void *item, size_t size)
 {
-	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
-	    cc__buffered_send(c, item, size))
-		return 0;
+	if (is_plain(c, item)) {
+		if (size == c->by_ring)
+			return send_by_ring(c, item, size);
+		if (size == c->by_lock)
+			return send_by_lock(c, item);
+	}
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
 }
 
 int cc_chan_recv(CCChan *c, void *item, size_t size)
 {
-	if (__builtin_expect(c != NULL && size == c->fast && item != NULL && !cc__forked(), 1) &&
-	    cc__buffered_recv(c, item, size))
-		return 0;
+	if (is_plain(c, item)) {
+		if (size == c->by_ring)
+			return recv_by_ring(c, item, size);
+		if (size == c->by_lock)
+			return recv_by_lock(c, item);
+	}
 	return cc_chan_recv_until(c, item, size, CC_FOREVER);
 }
 

@@ -63,8 +63,8 @@ struct cc__chan_way {
 	/* Without the lock: true if it was done or refused, w->result is the outcome then.
 	 * NULL: there is no such way. */
 	bool (*attempt)(CCChan *c, struct cc__waiter *w);
-	/* With it.  Whom it serves goes into the batch: two at most. */
-	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__batch *b);
+	/* With it.  Whom it served is in *wake, or nobody. */
+	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__wake *wake);
 	/* Without the lock and without waiting: as many of `count` as can be moved. */
 	size_t (*some)(CCChan *c, void *items, size_t count);
 	/* What is left to do when the outcome is not 0: the outcome then, or what the
@@ -94,8 +94,9 @@ struct CCChan {
 	/* Constant. */
 	_Alignas(64) const struct cc__chan_kind *kind;
 	/* What cc_chan_send and cc_chan_recv compare the caller's size with before they go
-	 * straight to the ring: the element's, or SIZE_MAX where there is no such way. */
-	size_t fast;
+	 * straight to the ring, or the lock: the element's, or SIZE_MAX if that is not the
+	 * way. */
+	size_t by_ring, by_lock;
 	size_t size;	/* of an element */
 	CCChanMode mode;
 
@@ -134,16 +135,15 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline);
 /* An outcome that is not 0 as the caller is told (C5). */
 int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result);
 
-/* Under the lock, for one who waits that way: tell him to try again.  False: nobody. */
-static inline bool cc__chan_signal(CCChan *c, enum cc__way way, struct cc__batch *b)
+/* Under the lock, for one who waits that way, if anybody does: tell him to try again. */
+static inline struct cc__wake cc__chan_signal(CCChan *c, enum cc__way way)
 {
 	struct cc__waiter *w = cc__waitq_claim(&c->wait[way]);
 
 	if (w == NULL)
-		return false;
-	cc__waitq_tell(w, b, CC__REASON_SIGNAL,
-	               c->wait[way].head != NULL ? CC__SIGNALLED : CC__LAST);
-	return true;
+		return (struct cc__wake){0};
+	return cc__waitq_tell(w, CC__REASON_SIGNAL,
+	                      c->wait[way].head != NULL ? CC__SIGNALLED : CC__LAST);
 }
 
 /* Give an element that was accepted and is not delivered to the drop callback. */

@@ -77,6 +77,16 @@ static void put_slots(CCChan *c)
 
 /* ---- new and free ---- */
 
+/* The short way of cc_chan_send and cc_chan_recv, if there is one. */
+static void choose_way(CCChan *c)
+{
+	const bool ring = c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old;
+	const bool lock = c->kind == &cc__locked && c->mode == CC_CHAN_MODE_BLOCK;
+
+	c->by_ring = c->watch == 0 && ring ? c->size : SIZE_MAX;
+	c->by_lock = c->watch == 0 && lock ? c->size : SIZE_MAX;
+}
+
 static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
                     const CCChanOptions *o)
 {
@@ -100,9 +110,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	}
 	c->watch = cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED;
 	memset(c->times, 0, sizeof c->times);
-	c->fast = c->watch == 0 && (kind == &cc__buffered || kind == &cc__buffered_drop_old)
-	              ? size
-	              : SIZE_MAX;
+	choose_way(c);
 	kind->init(c);
 	if (c->watch != 0)
 		cc__chan_made(c);

@@ -3,95 +3,13 @@
 
 #include <errno.h>
 
-#include "chan/ring.h"
-
 struct cc__slab cc__locked_heads = CC__SLAB_INIT(CCChan, link);
-
-/* ---- the elements, under the lock ---- */
-
-static void *slot_at(CCChan *c, size_t n)
-{
-	size_t i = c->first + n;
-
-	return (char *)c->slots + (i < c->capacity ? i : i - c->capacity) * c->size;
-}
-
-static void put(CCChan *c, const void *item)
-{
-	cc__ring_copy(slot_at(c, c->count++), item, c->size);
-}
-
-void *cc__locked_take(CCChan *c)
-{
-	void *item;
-
-	if (c->count == 0)
-		return NULL;
-	item = slot_at(c, 0);
-	c->count--;
-	c->first = c->first + 1 < c->capacity ? c->first + 1 : 0;
-	return item;
-}
-
-/* ---- one element ---- */
-
-static enum cc__settled done(struct cc__waiter *w, int result)
-{
-	w->result = result;
-	return CC__SETTLED_DONE;
-}
-
-/* Give it to the first receiver that waits.  False: none does. */
-static bool hand_over(CCChan *c, const void *item, struct cc__batch *b)
-{
-	struct cc__waiter *receiver = cc__waitq_claim(&c->wait[CC__RECV]);
-
-	if (receiver == NULL)
-		return false;
-	cc__ring_copy(receiver->io, item, c->size);
-	cc__waitq_tell(receiver, b, CC__REASON_DATA, 0);
-	return true;
-}
-
-enum cc__settled cc__locked_send(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
-{
-	if (cc__locked_is_closed(c))
-		return done(w, CC__CLOSED);
-	if (hand_over(c, w->io, b))
-		return done(w, 0);
-	if (c->count == c->capacity)
-		return CC__SETTLED_WAIT;
-	put(c, w->io);
-	return done(w, 0);
-}
-
-enum cc__settled cc__locked_recv(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
-{
-	struct cc__waiter *sender;
-	const void *item = cc__locked_take(c);
-
-	if (item != NULL)
-		cc__ring_copy(w->io, item, c->size);
-	else if (cc__locked_is_closed(c))
-		return done(w, CC__CLOSED);
-	if (!cc__locked_is_closed(c) && (sender = cc__waitq_claim(&c->wait[CC__SEND])) != NULL) {
-		if (item == NULL)
-			cc__ring_copy(w->io, sender->io, c->size);
-		else
-			put(c, sender->io);
-		cc__waitq_tell(sender, b, CC__REASON_DATA, 0);
-		return done(w, 0);
-	}
-	return item != NULL ? done(w, 0) : CC__SETTLED_WAIT;
-}
 
 /* ---- several ---- */
 
 /* As many as can be moved without waiting, in few holds of the lock. */
 static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 {
-	enum cc__settled (*const settle)(CCChan *, struct cc__waiter *, struct cc__batch *) =
-	    way == CC__SEND ? cc__locked_send : cc__locked_recv;
 	struct cc__waiter w = {0};
 	struct cc__batch batch;
 	bool more = true;
@@ -100,8 +18,12 @@ static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 	for (batch.count = 0; more && n < count;) {
 		cc__lock(&c->lock, CC__RANK_WAITQ);
 		while (more && n < count && !cc__batch_full(&batch)) {
+			struct cc__wake wake = {0};
+
 			w.io = items + n * c->size;
-			more = settle(c, &w, &batch) == CC__SETTLED_DONE && w.result == 0;
+			more = cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_DONE &&
+			       w.result == 0;
+			cc__batch_add(&batch, wake);
 			n += more;
 		}
 		cc__unlock(&c->lock);
@@ -126,20 +48,19 @@ size_t cc__locked_recv_some(CCChan *c, void *items, size_t count)
 static __attribute__((noinline)) bool send_dropping(CCChan *c, struct cc__waiter *w)
 {
 	struct cc__scratch old;
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 	const void *item = NULL;
 
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	if (cc__locked_send(c, w, &batch) == CC__SETTLED_WAIT) {
+	if (cc__locked_send(c, w, &wake) == CC__SETTLED_WAIT) {
 		item = cc__locked_take(c);
 		if (c->options.drop != NULL)
 			cc__ring_copy(old.bytes, item, c->size);
-		put(c, w->io);
+		cc__locked_put(c, w->io);
 		w->result = 0;
 	}
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 	if (item != NULL)
 		cc__chan_drop(c, old.bytes);
 	return true;

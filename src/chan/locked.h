@@ -14,17 +14,97 @@
 #define CC__CHAN_LOCKED_H
 
 #include "chan/chan.h"
+#include "chan/ring.h"
 
-/* Under the lock. */
+/* ---- the elements, under the lock ---- */
+
+static inline void *cc__locked_at(const CCChan *c, size_t n)
+{
+	const size_t i = c->first + n;
+
+	return (char *)c->slots + (i < c->capacity ? i : i - c->capacity) * c->size;
+}
+
+static inline void cc__locked_put(CCChan *c, const void *item)
+{
+	cc__ring_copy(cc__locked_at(c, c->count++), item, c->size);
+}
+
+/* The oldest, taken out; NULL: none. */
+static inline void *cc__locked_take(CCChan *c)
+{
+	void *item;
+
+	if (c->count == 0)
+		return NULL;
+	item = cc__locked_at(c, 0);
+	c->count--;
+	c->first = c->first + 1 < c->capacity ? c->first + 1 : 0;
+	return item;
+}
+
+/* ---- one element, under the lock: settle ---- */
+
 static inline bool cc__locked_is_closed(CCChan *c)
 {
 	return cc__load(&c->closed, CC__RELAXED) != 0;	/* Relaxed: the lock */
 }
 
-/* For the kinds that stand on this one. */
+static inline enum cc__settled cc__locked_done(struct cc__waiter *w, int result)
+{
+	w->result = result;
+	return CC__SETTLED_DONE;
+}
+
+static inline enum cc__settled cc__locked_send(CCChan *c, struct cc__waiter *w,
+                                               struct cc__wake *wake)
+{
+	struct cc__waiter *receiver;
+
+	if (cc__locked_is_closed(c))
+		return cc__locked_done(w, CC__CLOSED);
+	if ((receiver = cc__waitq_claim(&c->wait[CC__RECV])) != NULL) {
+		cc__ring_copy(receiver->io, w->io, c->size);
+		*wake = cc__waitq_tell(receiver, CC__REASON_DATA, 0);
+		return cc__locked_done(w, 0);
+	}
+	if (c->count == c->capacity)
+		return CC__SETTLED_WAIT;
+	cc__locked_put(c, w->io);
+	return cc__locked_done(w, 0);
+}
+
+static inline enum cc__settled cc__locked_recv(CCChan *c, struct cc__waiter *w,
+                                               struct cc__wake *wake)
+{
+	const bool closed = cc__locked_is_closed(c);
+	const void *item = cc__locked_take(c);
+	struct cc__waiter *sender;
+
+	if (item != NULL)
+		cc__ring_copy(w->io, item, c->size);
+	else if (closed)
+		return cc__locked_done(w, CC__CLOSED);
+	if (!closed && (sender = cc__waitq_claim(&c->wait[CC__SEND])) != NULL) {
+		if (item == NULL)
+			cc__ring_copy(w->io, sender->io, c->size);
+		else
+			cc__locked_put(c, sender->io);
+		*wake = cc__waitq_tell(sender, CC__REASON_DATA, 0);
+		return cc__locked_done(w, 0);
+	}
+	return item != NULL ? cc__locked_done(w, 0) : CC__SETTLED_WAIT;
+}
+
+static inline enum cc__settled cc__locked_settle(CCChan *c, enum cc__way way, struct cc__waiter *w,
+                                                 struct cc__wake *wake)
+{
+	return way == CC__SEND ? cc__locked_send(c, w, wake) : cc__locked_recv(c, w, wake);
+}
+
+/* ---- for the kinds that stand on this one ---- */
+
 extern struct cc__slab cc__locked_heads;
-enum cc__settled cc__locked_send(CCChan *c, struct cc__waiter *w, struct cc__batch *b);
-enum cc__settled cc__locked_recv(CCChan *c, struct cc__waiter *w, struct cc__batch *b);
 size_t cc__locked_send_some(CCChan *c, void *items, size_t count);
 size_t cc__locked_recv_some(CCChan *c, void *items, size_t count);
 size_t cc__locked_slot(size_t size);
@@ -32,8 +112,6 @@ void cc__locked_init(CCChan *c);
 bool cc__locked_close(CCChan *c);
 bool cc__locked_closed(const CCChan *c);
 size_t cc__locked_length(const CCChan *c);
-/* Nobody else's any more: the oldest element, taken out; NULL: none. */
-void *cc__locked_take(CCChan *c);
 
 #define CC__LOCKED_COMMON \
 	.heads = &cc__locked_heads, .slot = cc__locked_slot, .init = cc__locked_init, \

@@ -8,9 +8,9 @@
 #include "chan/locked.h"
 #include "chan/ring.h"
 
-static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__batch *b)
+static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
 {
-	const enum cc__settled s = cc__locked_recv(c, w, b);
+	const enum cc__settled s = cc__locked_recv(c, w, wake);
 
 	if (s == CC__SETTLED_DONE) {
 		c->out += w->result == 0;
@@ -27,15 +27,14 @@ static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__
 /* It could not be made: whoever waits may try. */
 static void unmake(CCChan *c)
 {
-	struct cc__batch batch;
+	struct cc__wake wake;
 
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	c->made--;
 	c->out--;
-	cc__chan_signal(c, CC__RECV, &batch);
+	wake = cc__chan_signal(c, CC__RECV);
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 static int finish_recv(CCChan *c, void *item, int result)
@@ -69,16 +68,15 @@ static bool begin_return(CCChan *c)
 static bool end_return(CCChan *c, void *item)
 {
 	struct cc__waiter w = {.io = item};
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	cc__locked_send(c, &w, &batch);
+	cc__locked_send(c, &w, &wake);
 	if (w.result == CC__CLOSED)
 		c->made--;
-	c->out += batch.count;	/* handed over */
+	c->out += wake.who != NULL;	/* handed over */
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 	return w.result != CC__CLOSED;
 }
 

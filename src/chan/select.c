@@ -128,16 +128,15 @@ static int begin(struct select *s, cc_time deadline, bool in_order)
 static bool try_channel(CCChan *c, enum cc__way way, struct cc__waiter *w)
 {
 	const struct cc__chan_way *how = &c->kind->way[way];
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 	bool done;
 
 	if (how->attempt != NULL)
 		return how->attempt(c, w);
-	batch.count = 0;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	done = how->settle(c, w, &batch) == CC__SETTLED_DONE;
+	done = how->settle(c, w, &wake) == CC__SETTLED_DONE;
 	cc__unlock(&c->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 	return done;
 }
 
@@ -259,7 +258,7 @@ static void prepare(struct select *s)
 
 /* With all locks: the first node that is possible, or to be tried without the locks (*retry);
  * s->nodes: none. */
-static uint32_t settle_each(struct select *s, struct cc__batch *b, bool *retry)
+static uint32_t settle_each(struct select *s, struct cc__wake *wake, bool *retry)
 {
 	*retry = false;
 	for (uint32_t n = 0; n < s->nodes; n++) {
@@ -268,7 +267,7 @@ static uint32_t settle_each(struct select *s, struct cc__batch *b, bool *retry)
 
 		if (!is_channel(c))
 			continue;
-		settled = c->on.chan->kind->way[way_of(c)].settle(c->on.chan, &s->node[n].w, b);
+		settled = c->on.chan->kind->way[way_of(c)].settle(c->on.chan, &s->node[n].w, wake);
 		*retry = settled == CC__SETTLED_RETRY;
 		if (settled != CC__SETTLED_WAIT)
 			return n;
@@ -350,18 +349,17 @@ static bool try_node(struct select *s, uint32_t n, int *result)
 static bool wait_once(struct select *s, int *result)
 {
 	struct cc__group group;
-	struct cc__batch batch;
+	struct cc__wake wake = {0};
 	uint32_t won;
 	bool retry;
 
-	batch.count = 0;
 	lock_each(s);
-	won = settle_each(s, &batch, &retry);
+	won = settle_each(s, &wake, &retry);
 	if (won == s->nodes)
 		*result = list_each(s, &group);
 	unlock_each(s);
 	if (won < s->nodes) {
-		cc__batch_flush(&batch);
+		cc__wake(wake);
 		if (retry)
 			return try_node(s, won, result);
 		*result = finish(s, s->place[won], s->node[won].w.result);

@@ -171,7 +171,7 @@ static bool end_locked(struct cc__fiber *f, int result, bool joined)
 	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
 	while (w != NULL) {
 		*(int *)w->io = result;
-		cc__waitq_tell(w, &batch, CC__REASON_DATA, 0);
+		cc__batch_add(&batch, cc__waitq_tell(w, CC__REASON_DATA, 0));
 		if (cc__batch_full(&batch)) {
 			cc__unlock(&f->done.lock);
 			cc__batch_flush(&batch);

@@ -5,81 +5,14 @@
 
 #include "wait/thread.h"
 
-/* ---- the list ---- */
-
-void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
-{
-	CC__ASSERT(w->next == NULL, "W1: waiter on two lists");
-	if (w->lock == NULL)
-		w->lock = &q->lock;
-	if (q->head == NULL) {
-		w->next = w->prev = q->head = w;
-		return;
-	}
-	w->next = q->head;
-	w->prev = q->head->prev;
-	w->prev->next = q->head->prev = w;
-}
-
-void cc__waitq_prepend(struct cc__waitq *q, struct cc__waiter *w)
-{
-	cc__waitq_append(q, w);
-	q->head = w;
-}
-
-void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
-{
-	CC__ASSERT(w->next != NULL, "W1: waiter taken off twice");
-	if (w->next == w) {
-		q->head = NULL;
-	} else {
-		w->next->prev = w->prev;
-		w->prev->next = w->next;
-		if (q->head == w)
-			q->head = w->next;
-	}
-	w->next = w->prev = NULL;
-}
-
 /* ---- wake: decide under the lock, claim after it ---- */
-
-struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
-{
-	struct cc__waiter *w;
-
-	while ((w = q->head) != NULL) {
-		cc__waitq_remove(q, w);
-		if (w->group == NULL || cc__group_claim(w->group, w->index))
-			return w;
-	}
-	return NULL;
-}
-
-void cc__waitq_tell(struct cc__waiter *w, struct cc__batch *b, enum cc__reason reason, int result)
-{
-	struct cc__lock *lock = w->lock;
-
-	b->wake[b->count].who = w->who;
-	b->wake[b->count].ticket = w->ticket;
-	b->count++;
-	CC_POINT("wake.taken_under_lock", w);
-	/* mutant: swap cc__store survives: a sleeper that sees the reason passes
-	 * our lock before it looks at the result. */
-	w->result = result;
-	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, reason);
-	/* Release: the result and what was moved, to the acquire in decided().
-	 * The last touch of w: its owner may already be leaving (W2). */
-	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
-	CC_POINT("wake.told_under_lock", lock);
-	(void)lock;
-}
 
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
 {
 	struct cc__waiter *w = cc__waitq_claim(q);
 
 	if (w != NULL)
-		cc__waitq_tell(w, b, reason, result);
+		cc__batch_add(b, cc__waitq_tell(w, reason, result));
 	return w != NULL;
 }
 

@@ -56,20 +56,104 @@ struct cc__waitq {
 	struct cc__waiter *head;	/* lock; head->prev is the tail */
 };
 
-/* The list itself, under q->lock.  A waiter whose signal came too late goes back
- * to the front, so that it is not overtaken for ever. */
-void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w);
-void cc__waitq_prepend(struct cc__waitq *q, struct cc__waiter *w);
-void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w);
+/* ---- the list, under its lock ---- */
 
-/* Wakes to be flushed after unlock (W2). */
+static inline void cc__waitq_append(struct cc__waitq *q, struct cc__waiter *w)
+{
+	CC__ASSERT(w->next == NULL, "W1: waiter on two lists");
+	if (w->lock == NULL)
+		w->lock = &q->lock;
+	if (q->head == NULL) {
+		w->next = w->prev = q->head = w;
+		return;
+	}
+	w->next = q->head;
+	w->prev = q->head->prev;
+	w->prev->next = q->head->prev = w;
+}
+
+/* A waiter whose signal came too late goes back to the front, so that it is not
+ * overtaken for ever. */
+static inline void cc__waitq_prepend(struct cc__waitq *q, struct cc__waiter *w)
+{
+	cc__waitq_append(q, w);
+	q->head = w;
+}
+
+static inline void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
+{
+	CC__ASSERT(w->next != NULL, "W1: waiter taken off twice");
+	if (w->next == w) {
+		q->head = NULL;
+	} else {
+		w->next->prev = w->prev;
+		w->prev->next = w->next;
+		if (q->head == w)
+			q->head = w->next;
+	}
+	w->next = w->prev = NULL;
+}
+
+/* ---- wake: decide under the lock, claim after it ---- */
+
+/* Undecided 0; else the index of the case that won, or CC__GROUP_NONE.  One
+ * exchange decides, whoever makes it: a waker under its object's lock, the
+ * sleeper at its deadline or cancellation. */
+struct cc__group {
+	cc__a32 winner;
+};
+
+#define CC__GROUP_NONE UINT32_MAX
+
+/* True to the one who decides the group. */
+bool cc__group_claim(struct cc__group *g, uint32_t winner);
+
+/* Under the list's lock: the first waiter that is still to be had, off the list and
+ * the caller's to serve: what is to be moved is moved now.  Waiters of groups that
+ * are decided are dropped on the way.  NULL: nobody waits. */
+static inline struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
+{
+	struct cc__waiter *w;
+
+	while ((w = q->head) != NULL) {
+		cc__waitq_remove(q, w);
+		if (w->group == NULL || cc__group_claim(w->group, w->index))
+			return w;
+	}
+	return NULL;
+}
+
+/* A wake to be made after unlock (W2); who NULL: none. */
+struct cc__wake {
+	struct cc__parker *who;
+	uint64_t ticket;
+};
+
+/* In the same hold: tell it (reason, result).  The wake that is left to do. */
+static inline struct cc__wake cc__waitq_tell(struct cc__waiter *w, enum cc__reason reason,
+                                             int result)
+{
+	const struct cc__wake wake = {w->who, w->ticket};
+	struct cc__lock *lock = w->lock;
+
+	CC_POINT("wake.taken_under_lock", w);
+	/* mutant: swap cc__store survives: a sleeper that sees the reason passes
+	 * our lock before it looks at the result. */
+	w->result = result;
+	CC__EVENT(CC__EV_DECIDE, wake.who, wake.ticket, reason);
+	/* Release: the result and what was moved, to the acquire in decided().
+	 * The last touch of w: its owner may already be leaving (W2). */
+	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);
+	CC_POINT("wake.told_under_lock", lock);
+	(void)lock;
+	return wake;
+}
+
+/* Several wakes. */
 enum { CC__BATCH_MAX = 16 };
 struct cc__batch {
 	unsigned count;
-	struct {
-		struct cc__parker *who;
-		uint64_t ticket;
-	} wake[CC__BATCH_MAX];
+	struct cc__wake wake[CC__BATCH_MAX];
 };
 
 static inline bool cc__batch_full(const struct cc__batch *b)
@@ -77,16 +161,25 @@ static inline bool cc__batch_full(const struct cc__batch *b)
 	return b->count == CC__BATCH_MAX;
 }
 
-/* Under the list's lock: the first waiter that is still to be had, off the list and
- * the caller's to serve: what is to be moved is moved now.  Waiters of groups that
- * are decided are dropped on the way.  NULL: nobody waits. */
-struct cc__waiter *cc__waitq_claim(struct cc__waitq *q);
-/* In the same hold: tell it (reason, result), note it in the batch. */
-void cc__waitq_tell(struct cc__waiter *w, struct cc__batch *b, enum cc__reason reason, int result);
-/* Both.  False: nobody waits. */
+static inline void cc__batch_add(struct cc__batch *b, struct cc__wake wake)
+{
+	if (wake.who != NULL)
+		b->wake[b->count++] = wake;
+}
+
+/* Claim the first and tell it; the batch has its wake.  False: nobody waits. */
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result);
 
-/* Claim and make runnable everybody noted.  No lock may be held. */
+/* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
+void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);
+
+/* The same for what was noted, if anything, and for everybody noted. */
+static inline void cc__wake(struct cc__wake wake)
+{
+	CC_POINT("wake.before_flush", wake.who);
+	if (wake.who != NULL)
+		cc__fiber_wake(wake.who, wake.ticket);
+}
 void cc__batch_flush(struct cc__batch *b);
 
 /* What can be waited for.  `w->io` is the operation's own. */
@@ -121,9 +214,6 @@ bool cc__waitq_publish(void *queue, struct cc__waiter *w);
 /* cc__wait's own; for a case of a group whose object is a bare queue. */
 extern const struct cc__waitable_ops cc__waitq_ops;
 
-/* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
-void cc__fiber_wake(struct cc__parker *who, uint64_t ticket);
-
 /* w leaves without having used the signal it got: the next one gets it. */
 void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w);
 
@@ -132,23 +222,11 @@ bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result);
 
 /* ---- waiting for the first of several ---- */
 
-/* Undecided 0; else the index of the case that won, or CC__GROUP_NONE.  One
- * exchange decides, whoever makes it: a waker under its object's lock, the
- * sleeper at its deadline or cancellation. */
-struct cc__group {
-	cc__a32 winner;
-};
-
-#define CC__GROUP_NONE UINT32_MAX
-
 struct cc__case {
 	struct cc__waiter w;
 	void *object;
 	const struct cc__waitable_ops *ops;
 };
-
-/* True to the one who decides the group. */
-bool cc__group_claim(struct cc__group *g, uint32_t winner);
 
 /* PARKING, under one ticket for all the cases.  The caller then publishes each,
  * and either sleeps or gives up.  0 or ENOMEM. */

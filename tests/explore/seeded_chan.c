@@ -41,9 +41,9 @@ static enum cc__ring_answer look_too_early(struct cc__ring *r)
 static const char *holder = "";
 #undef cc__lock
 #define cc__lock(l, rank) (cc__lock_take(l), CC__LOCK_PUSHED(l, rank), (void)(holder = __func__))
-#define cc__chan_signal(c, way, b) \
-	(hole.nothing_passed_on && strcmp(holder, "pass_on") == 0 ? false \
-	                                                          : cc__chan_signal(c, way, b))
+#define cc__chan_signal(c, way) \
+	(hole.nothing_passed_on && strcmp(holder, "pass_on") == 0 ? (struct cc__wake){0} \
+	                                                          : cc__chan_signal(c, way))
 #include "chan/buffered.c"
 #undef cc__ring_recv_look
 #undef cc__chan_signal
@@ -148,7 +148,7 @@ static void select_one_by_one(enum cc__way way, CCChan *first, CCChan *second)
 {
 	CCChan *const c[2] = {first, second};
 	const int me = mc_self();
-	struct cc__batch batch = {0};
+	struct cc__wake wake = {0};
 	uint32_t won = 2, other;
 	int result = 0;
 
@@ -165,12 +165,12 @@ static void select_one_by_one(enum cc__way way, CCChan *first, CCChan *second)
 		struct cc__waiter *w = &selecting[me].cases[i].w;
 
 		cc__lock(&c[i]->lock, CC__RANK_WAITQ);
-		if (c[i]->kind->way[way].settle(c[i], w, &batch) == CC__SETTLED_DONE)
+		if (c[i]->kind->way[way].settle(c[i], w, &wake) == CC__SETTLED_DONE)
 			won = i;
 		else
 			cc__waitq_append(&c[i]->wait[way], w);
 		cc__unlock(&c[i]->lock);
-		cc__batch_flush(&batch);
+		cc__wake(wake);
 	}
 	if (won < 2)
 		cc__group_give_up(&selecting[me].group, selecting[me].cases, 2, &other);

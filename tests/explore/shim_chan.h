@@ -61,7 +61,8 @@ static inline CCChan *set_up(CCChan *c, const struct cc__chan_kind *kind, size_t
 	c->size = sizeof(int);
 	c->capacity = capacity;
 	c->slots = s;
-	c->fast = kind == &cc__buffered ? sizeof(int) : SIZE_MAX;
+	c->by_ring = kind == &cc__buffered ? sizeof(int) : SIZE_MAX;
+	c->by_lock = kind == &cc__locked ? sizeof(int) : SIZE_MAX;
 	kind->init(c);
 	return c;
 }

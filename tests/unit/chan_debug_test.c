@@ -22,7 +22,7 @@ static void live(void *variable)
 	if (variable != NULL)
 		setenv(variable, "1", 1);
 	CHECK_EQ(cc_chan_create(&c, sizeof v, 8, &o), 0);
-	CHECK_EQ(c->fast == sizeof v, variable == NULL);
+	CHECK_EQ(c->by_ring == sizeof v, variable == NULL);
 	CHECK_EQ(cc_chan_send(c, &v, sizeof v), 0);
 	CHECK_EQ(cc_chan_send_many(c, &v, sizeof v, 1, CC_NOW, &n), 0);
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), 0);

@@ -75,23 +75,31 @@ TEST(options_that_do_not_go_together_are_refused)	/* covers: RES-48/u, CHN-12/u 
 	CHECK_EQ(cc_chan_closed(NULL), 0);
 }
 
-TEST(only_plain_buffered_channels_have_a_fast_path)	/* covers: CHN-12/u, RES-38/u */
+TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 {
 	static const struct {
 		size_t size, capacity;
 		CCChanKind kind;
-		bool ring;
+		CCChanMode mode;
+		bool ring, lock;
 	} of[] = {
-	    {1, 8, CC_CHAN_KIND_PLAIN, true},  {100, 100, CC_CHAN_KIND_PLAIN, true},
-	    {8, 0, CC_CHAN_KIND_PLAIN, false}, {8, 7, CC_CHAN_KIND_PLAIN, false},
-	    {8, 40, CC_CHAN_KIND_SYNC, false}, {sizeof(CCTask), 4, CC_CHAN_KIND_ORDERED, false},
+	    {1, 8, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_BLOCK, true, false},
+	    {100, 100, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_BLOCK, true, false},
+	    {8, 0, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_BLOCK, false, true},
+	    {8, 7, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_BLOCK, false, true},
+	    {8, 7, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_DROP_NEW, false, false},
+	    {8, 7, CC_CHAN_KIND_PLAIN, CC_CHAN_MODE_DROP_OLD, false, false},
+	    {8, 40, CC_CHAN_KIND_SYNC, CC_CHAN_MODE_BLOCK, false, true},
+	    {sizeof(CCTask), 4, CC_CHAN_KIND_ORDERED, CC_CHAN_MODE_BLOCK, false, false},
 	};
 
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-		CCChan *c = with_options(of[i].size, of[i].capacity,
-		                         (CCChanOptions){.kind = of[i].kind});
+		CCChan *c =
+		    with_options(of[i].size, of[i].capacity,
+		                 (CCChanOptions){.kind = of[i].kind, .mode = of[i].mode});
 
-		CHECK_EQ(c->fast == of[i].size, of[i].ring);
+		CHECK_EQ(c->by_ring == of[i].size, of[i].ring);
+		CHECK_EQ(c->by_lock == of[i].size, of[i].lock);
 		CHECK_EQ(c->kind == &cc__buffered, of[i].ring);
 		CHECK_EQ(cc_chan_free(c), 0);
 	}
