@@ -176,6 +176,24 @@ static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum c
 	return room;
 }
 
+/* The same for one that is not fresh, in the usual case: false, and nothing is done, if there
+ * is a thief to be met or no room. */
+static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
+{
+	struct cc__ring *r = &q->ring[kind];
+	bool usual;
+
+	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
+	cc__store(&q->busy, 1, CC__RELAXED);
+	cc__fence_light();
+	usual = __builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY &&
+	                             cc__ring_length(r) <= r->mask, 1);
+	if (usual)
+		cc__ring_append(r, f);
+	cc__runq_leave(q);
+	return usual;
+}
+
 /* With many fibers neither their frames nor the tops of their stacks are in the cache
  * when their turn comes, nor is the stack's page in the TLB: both are sent for in time.
  * Of more than four, the oldest at `head`. */
@@ -225,6 +243,20 @@ static inline struct cc__fiber *cc__runq_pop(struct cc__runq *q)
 	cc__runq_enter(q);
 	if ((f = cc__ring_oldest_ahead(&q->ring[CC__READY])) == NULL)
 		f = cc__ring_newest(&q->ring[CC__FRESH]);
+	cc__runq_leave(q);
+	return f;
+}
+
+/* The oldest started one, in the usual case; NULL: there is none, or a thief to be met. */
+static inline struct cc__fiber *cc__runq_oldest(struct cc__runq *q)
+{
+	struct cc__fiber *f = NULL;
+
+	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
+	cc__store(&q->busy, 1, CC__RELAXED);
+	cc__fence_light();
+	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1))
+		f = cc__ring_oldest_ahead(&q->ring[CC__READY]);
 	cc__runq_leave(q);
 	return f;
 }

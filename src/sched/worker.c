@@ -26,12 +26,17 @@ static __attribute__((noinline)) void call_others(struct cc__worker *w)
 	cc__idle_call(w->idle, cc__runq_length(&w->queue));
 }
 
+static inline void pushed(struct cc__worker *w)
+{
+	if (cc__idle_pushed(w->idle, w->nap))
+		call_others(w);
+}
+
 static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	if (__builtin_expect(!cc__runq_push(&w->queue, f, kind), 0))
 		cc__global_push(&w->sched->global, f);
-	if (cc__idle_pushed(w->idle, w->nap))
-		call_others(w);
+	pushed(w);
 }
 
 /* f has just become QUEUED. */
@@ -198,15 +203,11 @@ static void push_home(struct cc__worker *here, struct cc__sched *s, struct cc__f
 		cc__sched_give(s, f);
 }
 
-void cc__schedule(struct cc__parker *p)
+/* Any f, by w or, NULL, by a thread that is no worker. */
+static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct cc__fiber *f)
 {
-	struct cc__fiber *f = cc__fiber_of(p);
 	struct cc__sched *s = cc__fiber_home(f);
-	struct cc__worker *w = cc__worker_here();
 
-	/* Relaxed: f is the caller's. */
-	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
-	           "schedule: a fiber that is not runnable");
 	if (w != NULL && w->sched != s)
 		w = NULL;
 	if (cc__fiber_migration(f) == CC_MIGRATE_PINNED ||
@@ -220,6 +221,28 @@ void cc__schedule(struct cc__parker *p)
 		push_from_outside(s, f);
 	else	/* its time has come, too */
 		make_ready(w, f, w->wakes == CC__URGENT ? CC__URGENT : CC__FRESH);
+}
+
+/* Woken by one that it may run beside, in its own runtime, with nobody about who wants to
+ * know or to steal: most are. */
+static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
+{
+	return w != NULL && f->home == ((uintptr_t)w->sched | CC_MIGRATE_FREE) &&
+	       cc__fiber_started(f) && w->wakes == CC__READY && !cc__watched() &&
+	       cc__runq_append(&w->queue, f, CC__READY);
+}
+
+void cc__schedule(struct cc__parker *p)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	/* Relaxed: the fiber is the caller's. */
+	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
+	           "schedule: a fiber that is not runnable");
+	if (__builtin_expect(schedule_here(w, cc__fiber_of(p)), 1))
+		pushed(w);
+	else
+		schedule_any(w, cc__fiber_of(p));
 }
 
 /* ---- timers ---- */
@@ -520,8 +543,7 @@ static __attribute__((noinline)) void settle_yield(struct cc__worker *w, struct 
 static inline void settle_turn(struct cc__worker *w)
 {
 	cc__runq_leave(&w->queue);
-	if (cc__idle_pushed(w->idle, w->nap))
-		call_others(w);
+	pushed(w);
 }
 
 /* On the stack that a switch arrived on (D2). */
@@ -591,6 +613,21 @@ static struct cc__fiber *next_ready(struct cc__worker *w)
 
 	while ((f = next_at_hand(w)) != NULL && !cc__fiber_started(f) && !prepare(w, f))
 		continue;
+	return f;
+}
+
+/* The same, where mostly somebody has just been woken: who is started and next in turn is
+ * had without a call. */
+static inline struct cc__fiber *next_started(struct cc__worker *w)
+{
+	struct cc__fiber *f;
+
+	/* Relaxed: our own. */
+	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at || cc__watched() ||
+	    (f = cc__runq_oldest(&w->queue)) == NULL)
+		return next_ready(w);
+	cc__count(&w->picks);
+	cc__word_claim(&f->parker, w->id);
 	return f;
 }
 
@@ -715,7 +752,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	struct cc__timer *alarm;
 
 	if (deadline == CC_FOREVER) {
-		leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
+		leave(w, &f->run.context, next_started(w), after(AFTER_PARK, f), false);
 		return;
 	}
 	alarm = set_alarm(w, f, ticket, deadline);

@@ -18,6 +18,16 @@ void cc__word_set_watched(struct cc__parker *p, uint64_t from, uint64_t to, int 
 	cc__watch_move(number, p, from, to);
 }
 
+bool cc__word_commit_watched(struct cc__parker *p)
+{
+	return cc__word_committed(p, true);
+}
+
+bool cc__word_wake_watched(struct cc__parker *p, uint64_t ticket)
+{
+	return cc__word_woken(p, ticket, true);
+}
+
 void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to)
 {
 	cc__trace_add(number, CC__EV_MOVE, who, from, to);

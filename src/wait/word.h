@@ -269,13 +269,12 @@ static inline void cc__word_abort(struct cc__parker *p)
 	cc__watch_move(number, p, w, owned);
 }
 
-/* On another stack.  True: p sleeps, forget it.  False: a wake came first; p is
- * NOTIFIED and the caller's to resume or requeue. */
-static inline bool cc__word_commit(struct cc__parker *p)
+/* `watched` is constant: the path without a watcher has no calls in it. */
+static inline bool cc__word_committed(struct cc__parker *p, bool watched)
 {
 	/* Relaxed: the ticket and owner are ours until PARKED is visible. */
 	uint64_t w = cc__word_with(cc__load(&p->word, CC__RELAXED), CC__PARKING);
-	const uint64_t number = cc__watch_begin();
+	const uint64_t number = watched ? cc__watch_begin() : 0;
 
 	CC_POINT("park.before_commit", p);
 	/* Release (4): p's saved registers and stack, before the waker that takes
@@ -289,6 +288,14 @@ static inline bool cc__word_commit(struct cc__parker *p)
 	CC__ASSERT(cc__word_state(w) == CC__NOTIFIED, "word: commit outside PARKING");
 	CC_POINT("park.notified", p);
 	return false;
+}
+bool cc__word_commit_watched(struct cc__parker *p);
+
+/* On another stack.  True: p sleeps, forget it.  False: a wake came first; p is
+ * NOTIFIED and the caller's to resume or requeue. */
+static inline bool cc__word_commit(struct cc__parker *p)
+{
+	return cc__watched() ? cc__word_commit_watched(p) : cc__word_committed(p, false);
 }
 
 static inline void cc__word_resume(struct cc__parker *p)
@@ -325,15 +332,15 @@ static inline bool cc__word_unpark(struct cc__parker *p, uint64_t ticket)
 
 /* ---- wake ---- */
 
-/* True to the one caller that must make p runnable. */
-static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
+/* `watched` as above. */
+static inline bool cc__word_woken(struct cc__parker *p, uint64_t ticket, bool watched)
 {
 	/* Relaxed: whoever knows the ticket knows it through a lock or cc__unpark,
 	 * so PARKING happened before. */
 	uint64_t w = cc__load(&p->word, CC__RELAXED);
 
 	while (cc__word_ticket(w) == ticket) {
-		const uint64_t number = cc__watch_begin();
+		const uint64_t number = watched ? cc__watch_begin() : 0;
 		enum cc__state next;
 
 		if (cc__word_state(w) == CC__PARKED)
@@ -351,6 +358,13 @@ static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
 		}
 	}
 	return false;	/* that wait is over, or somebody else woke it */
+}
+bool cc__word_wake_watched(struct cc__parker *p, uint64_t ticket);
+
+/* True to the one caller that must make p runnable. */
+static inline bool cc__word_wake(struct cc__parker *p, uint64_t ticket)
+{
+	return cc__watched() ? cc__word_wake_watched(p, ticket) : cc__word_woken(p, ticket, false);
 }
 
 /* A claimed thread may run: the last touch but for the futex wake. */
