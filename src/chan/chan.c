@@ -173,7 +173,7 @@ int cc_chan_send(CCChan *c, const void *item, size_t size)
 	if (is_plain(c, item)) {
 		if (size == c->by_ring)
 			return send_by_ring(c, item, size);
-		if (size == c->by_lock)
+		if (c->by_lock && size == c->size)
 			return send_by_lock(c, item);
 	}
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
@@ -184,7 +184,7 @@ int cc_chan_recv(CCChan *c, void *item, size_t size)
 	if (is_plain(c, item)) {
 		if (size == c->by_ring)
 			return recv_by_ring(c, item, size);
-		if (size == c->by_lock)
+		if (c->by_lock && size == c->size)
 			return recv_by_lock(c, item);
 	}
 	return cc_chan_recv_until(c, item, size, CC_FOREVER);

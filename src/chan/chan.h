@@ -91,24 +91,25 @@ struct cc__chan_times {
 };
 
 struct CCChan {
-	/* Constant. */
-	_Alignas(64) const struct cc__chan_kind *kind;
-	/* What cc_chan_send and cc_chan_recv compare the caller's size with before they go
-	 * straight to the ring, or the lock: the element's, or SIZE_MAX if that is not the
-	 * way. */
-	size_t by_ring, by_lock;
-	size_t size;	/* of an element */
-	CCChanMode mode;
-
+	/* What an operation that meets a partner looks at is one cache line: these ... */
+	/* Constant.  What cc_chan_send and cc_chan_recv compare the caller's size with before
+	 * they go straight to the ring: the element's, or SIZE_MAX if that is not the way. */
+	_Alignas(64) size_t by_ring;
+	uint32_t size;	/* constant; of an element */
+	uint16_t watch;	/* constant; of cc__chan_setting (watch.h) */
+	bool by_lock;	/* constant; they go straight to the lock */
 	struct cc__lock lock;	/* free between two lives, and the lists empty */
+	cc__a32 closed;	/* 1: closed.  Written under the lock; others look */
+	size_t count;	/* the lock; elements of a locked kind */
 	/* Who waits, by direction; the lock above, not their own (C1). */
 	struct cc__waitq wait[2];
 
+	/* ... and one that waits, or has a buffer, another. */
+	const struct cc__chan_kind *kind;	/* constant */
 	size_t capacity;	/* constant */
 	void *slots;		/* constant; zero at first */
-	/* The locked kinds' elements: the lock. */
-	size_t first, count;
-	cc__a32 closed;	/* 1: closed.  Written under the lock; others look */
+	size_t first;		/* the lock; the oldest of `count` */
+	CCChanMode mode;	/* constant */
 	/* What each side gets when it is closed.  Written before the mark that says so,
 	 * under the lock; constant then. */
 	int error[2];
@@ -117,7 +118,6 @@ struct CCChan {
 	size_t bytes;		/* of the slots; 0: there are none */
 	CCAllocator allocator;	/* where they come from */
 	CCChanOptions options;
-	unsigned watch;	/* of cc__chan_setting (watch.h) */
 	char name[16];
 	CCChan *link;	/* the slab's */
 	struct cc__chan_times times[2];

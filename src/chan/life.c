@@ -84,7 +84,7 @@ static void choose_way(CCChan *c)
 	const bool lock = c->kind == &cc__locked && c->mode == CC_CHAN_MODE_BLOCK;
 
 	c->by_ring = c->watch == 0 && ring ? c->size : SIZE_MAX;
-	c->by_lock = c->watch == 0 && lock ? c->size : SIZE_MAX;
+	c->by_lock = c->watch == 0 && lock;
 }
 
 static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
@@ -96,7 +96,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 		return NULL;
 	/* Lock and lists are as the one before left them: free and empty (C4). */
 	c->kind = kind;
-	c->size = size;
+	c->size = (uint32_t)size;
 	c->capacity = capacity;
 	c->mode = o->mode;
 	c->options = *o;
@@ -108,7 +108,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
-	c->watch = cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED;
+	c->watch = (uint16_t)(cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED);
 	memset(c->times, 0, sizeof c->times);
 	choose_way(c);
 	kind->init(c);

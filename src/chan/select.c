@@ -63,24 +63,6 @@ static void *io_of(const CCCase *c)
 
 /* ---- what is asked for ---- */
 
-static bool makes_sense(const CCCase *c)
-{
-	switch (c->kind) {
-	case CC_CASE_SEND:
-	case CC_CASE_RECV:
-		return c->on.chan != NULL && c->size == c->on.chan->size &&
-		       (c->size == 0 || io_of(c) != NULL);
-	case CC_CASE_TOKEN:
-		return c->on.token != NULL;
-	case CC_CASE_NEVER:
-	case CC_CASE_TASK:
-	case CC_CASE_TIMEOUT:
-	case CC_CASE_DEFAULT:
-		return true;
-	}
-	return false;
-}
-
 /* When the earliest timeout is. */
 static cc_time alarm_at(const struct select *s)
 {
@@ -98,70 +80,96 @@ static void consider(struct select *s, uint32_t i)
 	s->nodes += is_channel(c) || c->kind == CC_CASE_TASK || c->kind == CC_CASE_TOKEN;
 }
 
+/* Nothing is possible at once: what else there is.  0, or EINVAL: nothing. */
+static int consider_all(struct select *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		consider(s, i);
+	if (s->otherwise < s->count)
+		s->deadline = CC_NOW;
+	return s->nodes == 0 && s->deadline == CC_FOREVER && alarm_at(s) == CC_FOREVER ? EINVAL : 0;
+}
+
 /* Where a select begins: the next multiple of the golden ratio, as a share of the cases.
  * Whichever of its thread's selects one place in a program makes, every second or every
  * tenth, they begin everywhere; counting up, they would all begin at the same case. */
-static uint32_t turn(const struct select *s)
+static uint32_t turn(uint32_t count)
 {
 	struct cc__thread *t = cc__thread_self();
 
 	if (t == NULL)
 		return 0;
 	t->turn += UINT32_C(0x9e3779b9);
-	return (uint32_t)((uint64_t)t->turn * s->count >> 32);
-}
-
-static int begin(struct select *s, cc_time deadline, bool in_order)
-{
-	s->chosen = s->otherwise = s->alarm = s->count;
-	s->nodes = 0;
-	for (uint32_t i = 0; i < s->count; i++)
-		consider(s, i);
-	s->deadline = s->otherwise < s->count ? CC_NOW : deadline;
-	s->first = in_order ? 0 : turn(s);
-	return s->nodes == 0 && s->deadline == CC_FOREVER && alarm_at(s) == CC_FOREVER ? EINVAL : 0;
+	return (uint32_t)((uint64_t)t->turn * count >> 32);
 }
 
 /* ---- S1: one case by itself ---- */
 
-/* True: it was done or refused; w->result is the outcome. */
-static bool try_channel(CCChan *c, enum cc__way way, struct cc__waiter *w)
+enum tried {
+	NOT_NOW,
+	OVER,		/* it was done or refused; w->result is the outcome */
+	SENSELESS,	/* nobody can ask for that */
+};
+
+static bool makes_sense(const CCCase *c)
+{
+	return c->on.chan != NULL && c->size == c->on.chan->size &&
+	       (c->size == 0 || io_of(c) != NULL);
+}
+
+static enum tried try_channel(CCChan *c, enum cc__way way, struct cc__waiter *w)
 {
 	const struct cc__chan_way *how = &c->kind->way[way];
 	struct cc__wake wake = {0};
 	bool done;
 
 	if (how->attempt != NULL)
-		return how->attempt(c, w);
+		return how->attempt(c, w) ? OVER : NOT_NOW;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	done = how->settle(c, w, &wake) == CC__SETTLED_DONE;
 	cc__unlock(&c->lock);
 	cc__wake(wake);
-	return done;
+	return done ? OVER : NOT_NOW;
 }
 
-static bool try_task(const CCCase *c, struct cc__waiter *w)
+static enum tried try_task(const CCCase *c, struct cc__waiter *w)
 {
 	w->result = cc_task_join(c->on.task, CC_NOW, c->item.result);
 	if (w->result == EDEADLK)
 		w->result = EINVAL;
-	return w->result != EAGAIN;
+	return w->result != EAGAIN ? OVER : NOT_NOW;
 }
 
-static bool try_case(const CCCase *c, struct cc__waiter *w)
+static enum tried try_token(const CCCase *c, struct cc__waiter *w)
 {
+	w->result = 0;
+	if (c->on.token == NULL)
+		return SENSELESS;
+	return cc_token_is_set(c->on.token) ? OVER : NOT_NOW;
+}
+
+static enum tried try_case(struct select *s, uint32_t i, struct cc__waiter *w)
+{
+	const CCCase *c = &s->cases[i];
+
 	switch (c->kind) {
 	case CC_CASE_SEND:
 	case CC_CASE_RECV:
+		if (!makes_sense(c))
+			return SENSELESS;
+		s->watched |= c->on.chan->watch != 0;
+		w->io = io_of(c);
 		return try_channel(c->on.chan, way_of(c), w);
 	case CC_CASE_TASK:
 		return try_task(c, w);
 	case CC_CASE_TOKEN:
-		w->result = 0;
-		return cc_token_is_set(c->on.token);
-	default:
-		return false;
+		return try_token(c, w);
+	case CC_CASE_NEVER:
+	case CC_CASE_TIMEOUT:
+	case CC_CASE_DEFAULT:
+		return NOT_NOW;
 	}
+	return SENSELESS;
 }
 
 /* The outcome of the chosen case, as its own call would have it. */
@@ -185,19 +193,14 @@ static int finish(struct select *s, uint32_t chosen, int result)
  * met before that.  (Looking at all of them first would be a cache miss each.) */
 static bool try_each(struct select *s, int *result)
 {
-	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0) {
-		struct cc__waiter w = {.io = io_of(&s->cases[i])};
+	struct cc__waiter w = {0};
+	enum tried tried;
 
-		if (!makes_sense(&s->cases[i])) {
-			*result = EINVAL;
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+		if ((tried = try_case(s, i, &w)) != NOT_NOW) {
+			*result = tried == OVER ? finish(s, i, w.result) : EINVAL;
 			return true;
 		}
-		s->watched |= is_channel(&s->cases[i]) && s->cases[i].on.chan->watch != 0;
-		if (try_case(&s->cases[i], &w)) {
-			*result = finish(s, i, w.result);
-			return true;
-		}
-	}
 	return false;
 }
 
@@ -212,7 +215,7 @@ static void add_node(struct select *s, uint32_t i)
 	if (is_channel(c)) {
 		n->object = &c->on.chan->wait[way_of(c)];
 		n->ops = &cc__waitq_ops;
-		n->w.lock = s->lock[s->locks++] = &c->on.chan->lock;
+		n->w.lock = &c->on.chan->lock;
 	} else if (c->kind == CC_CASE_TASK) {
 		n->object = (void *)(uintptr_t)&c->on.task;
 		n->ops = &cc__task_ops;
@@ -248,12 +251,25 @@ static void sort_locks(struct select *s)
 	s->locks = kept;
 }
 
+static bool locks_are_sorted(const struct select *s)
+{
+	for (uint32_t i = 1; i < s->locks; i++)
+		if ((uintptr_t)s->lock[i - 1] >= (uintptr_t)s->lock[i])
+			return false;
+	return true;
+}
+
 static void prepare(struct select *s)
 {
 	s->nodes = s->locks = 0;
 	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
 		add_node(s, i);
-	sort_locks(s);
+	/* In the caller's order: most make their channels one after another. */
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_channel(&s->cases[i]))
+			s->lock[s->locks++] = &s->cases[i].on.chan->lock;
+	if (!locks_are_sorted(s))
+		sort_locks(s);
 }
 
 /* With all locks: the first node that is possible, or to be tried without the locks (*retry);
@@ -339,7 +355,7 @@ static int sleep_on(struct select *s, struct cc__group *g, uint32_t *won)
 /* The node may be possible: try it, without locks.  True: it is over, with *result. */
 static bool try_node(struct select *s, uint32_t n, int *result)
 {
-	if (!try_case(&s->cases[s->place[n]], &s->node[n].w))
+	if (try_case(s, s->place[n], &s->node[n].w) == NOT_NOW)
 		return false;
 	*result = finish(s, s->place[n], s->node[n].w.result);
 	return true;
@@ -439,12 +455,13 @@ static int choose(struct select *s, uint32_t i, int otherwise)
 	return i < s->count ? 0 : otherwise;
 }
 
-static int run(struct select *s, cc_time deadline, bool in_order)
+static int run(struct select *s, bool in_order)
 {
-	int result = begin(s, deadline, in_order);
 	uint32_t last;
+	int result;
 
-	if (result != 0 || try_each(s, &result))
+	s->first = in_order ? 0 : turn(s->count);
+	if (try_each(s, &result) || (result = consider_all(s)) != 0)
 		return result;
 	if (s->alarm < s->count && cc__now() >= alarm_at(s))
 		return choose(s, s->alarm, 0);
@@ -460,7 +477,9 @@ static int run(struct select *s, cc_time deadline, bool in_order)
 static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,
                         bool in_order)
 {
-	struct select s = {.cases = cases, .count = (uint32_t)count, .chosen = (uint32_t)count};
+	const uint32_t n = (uint32_t)count;
+	struct select s = {.cases = cases, .count = n, .chosen = n, .otherwise = n, .alarm = n,
+	                   .deadline = deadline};
 	int result;
 
 	if (cc__forked())
@@ -468,7 +487,7 @@ static int select_among(const CCCase *cases, size_t count, cc_time deadline, siz
 	else if (count > CC_SELECT_MAX || (cases == NULL && count > 0))
 		result = EINVAL;
 	else
-		result = run(&s, deadline, in_order);
+		result = run(&s, in_order);
 	if (index != NULL)
 		*index = s.chosen < s.count ? s.chosen : count;
 	return result;

@@ -23,7 +23,7 @@ __attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const c
 void cc__chan_made(const CCChan *c)
 {
 	if (c->watch & CC__CHAN_LOG)
-		print(c, "made for %zu of %zu bytes, %s", c->capacity, c->size,
+		print(c, "made for %zu of %u bytes, %s", c->capacity, c->size,
 		      c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old ? "with a ring"
 		                                                                    : "locked");
 }

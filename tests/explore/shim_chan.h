@@ -62,7 +62,7 @@ static inline CCChan *set_up(CCChan *c, const struct cc__chan_kind *kind, size_t
 	c->capacity = capacity;
 	c->slots = s;
 	c->by_ring = kind == &cc__buffered ? sizeof(int) : SIZE_MAX;
-	c->by_lock = kind == &cc__locked ? sizeof(int) : SIZE_MAX;
+	c->by_lock = kind == &cc__locked;
 	kind->init(c);
 	return c;
 }

@@ -99,7 +99,7 @@ TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 		                 (CCChanOptions){.kind = of[i].kind, .mode = of[i].mode});
 
 		CHECK_EQ(c->by_ring == of[i].size, of[i].ring);
-		CHECK_EQ(c->by_lock == of[i].size, of[i].lock);
+		CHECK_EQ(c->by_lock, of[i].lock);
 		CHECK_EQ(c->kind == &cc__buffered, of[i].ring);
 		CHECK_EQ(cc_chan_free(c), 0);
 	}
