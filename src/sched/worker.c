@@ -524,12 +524,16 @@ static uintptr_t after(enum after kind, void *object)
 	return (uintptr_t)object | (uintptr_t)kind;
 }
 
-static __attribute__((noinline)) void settle_park(struct cc__worker *w, struct cc__fiber *f)
+static __attribute__((noinline)) void requeue(struct cc__worker *w, struct cc__fiber *f)
 {
-	if (cc__word_commit(&f->parker))
-		return;
 	cc__word_requeue(&f->parker);
 	make_ready(w, f, CC__READY);
+}
+
+static __attribute__((noinline)) void settle_park(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (__builtin_expect(!cc__word_commit(&f->parker), 0))
+		requeue(w, f);
 }
 
 static __attribute__((noinline)) void settle_yield(struct cc__worker *w, struct cc__fiber *f)
@@ -616,8 +620,8 @@ static struct cc__fiber *next_ready(struct cc__worker *w)
 	return f;
 }
 
-/* The same, where mostly somebody has just been woken: who is started and next in turn is
- * had without a call. */
+/* The same in the usual case: a started fiber whose turn it is, had without a call.
+ * NULL: it is not that simple. */
 static inline struct cc__fiber *next_started(struct cc__worker *w)
 {
 	struct cc__fiber *f;
@@ -625,7 +629,7 @@ static inline struct cc__fiber *next_started(struct cc__worker *w)
 	/* Relaxed: our own. */
 	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at || cc__watched() ||
 	    (f = cc__runq_oldest(&w->queue)) == NULL)
-		return next_ready(w);
+		return NULL;
 	cc__count(&w->picks);
 	cc__word_claim(&f->parker, w->id);
 	return f;
@@ -744,20 +748,39 @@ static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, ui
 	return t;
 }
 
+static __attribute__((noinline)) void park_slowly(struct cc__worker *w, struct cc__fiber *f)
+{
+	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
+}
+
+static inline void park(struct cc__worker *w, struct cc__fiber *f)
+{
+	struct cc__fiber *next = next_started(w);
+
+	if (__builtin_expect(next != NULL, 1))
+		leave(w, &f->run.context, next, after(AFTER_PARK, f), false);
+	else
+		park_slowly(w, f);
+}
+
+static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc__fiber *f,
+                                                 uint64_t ticket, cc_time deadline)
+{
+	struct cc__timers *timers = &w->timers;
+	struct cc__timer *alarm = set_alarm(w, f, ticket, deadline);
+
+	park(w, f);
+	cc__timers_remove(timers, alarm);
+}
+
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
-	struct cc__worker *w = cc__worker_here();
-	struct cc__fiber *f = cc__fiber_of(p);
-	struct cc__timers *timers = &w->timers;
-	struct cc__timer *alarm;
+	const struct cc__thread *t = cc__tls_get();	/* a worker's: p runs on it */
 
-	if (deadline == CC_FOREVER) {
-		leave(w, &f->run.context, next_started(w), after(AFTER_PARK, f), false);
-		return;
-	}
-	alarm = set_alarm(w, f, ticket, deadline);
-	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
-	cc__timers_remove(timers, alarm);
+	if (deadline == CC_FOREVER)
+		park(t->worker, cc__fiber_of(p));
+	else
+		park_until(t->worker, cc__fiber_of(p), ticket, deadline);
 }
 
 /* ---- a child in place of its joiner ---- */

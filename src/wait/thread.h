@@ -42,8 +42,10 @@ static inline void cc__set_running(struct cc__thread *t, struct cc__parker *p)
 /* Whoever calls: the fiber, or the thread outside of any. */
 static inline struct cc__parker *cc__self(void)
 {
-	struct cc__thread *t = cc__thread_self();
+	struct cc__thread *t = cc__tls_get();
 
+	if (__builtin_expect(t == NULL, 0))
+		t = cc__thread_self();
 	return t != NULL ? cc__running(t) : NULL;
 }
 

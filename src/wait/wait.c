@@ -144,29 +144,39 @@ static bool unpublish(void *object, const struct cc__waitable_ops *ops, struct c
 	return true;
 }
 
+/* Awake, and nobody has decided.  True: it is over, with w->result; false: PARKING again. */
+static __attribute__((noinline)) bool over(void *object, const struct cc__waitable_ops *ops,
+                                           struct cc__waiter *w, cc_time deadline)
+{
+	const int cause = ended(w, deadline);
+
+	if (cause != 0) {
+		if (unpublish(object, ops, w))
+			w->result = cause;
+		return true;
+	}
+	/* Sleep on.  PARKING first, then through the object's lock again, so that a
+	 * waker either sees PARKING or has taken w already (W4). */
+	cc__word_repark(w->who);
+	if (ops->publish(object, w))
+		return false;
+	cc__word_abort(w->who);
+	return true;
+}
+
 /* w is listed, its owner PARKING.  Sleep until the wait is decided. */
-static int sleep_listed(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
-                        cc_time deadline)
+static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
+                               struct cc__waiter *w, cc_time deadline)
 {
 	for (;;) {
-		int cause;
-
 		park_listed(w, deadline);
 		CC_POINT("wait.after_park", w);
-		if (decided(w)) {
+		if (__builtin_expect(decided(w), 1)) {
 			cc__lock_pass(w->lock);	/* W2 */
 			return w->result;
 		}
-		if ((cause = ended(w, deadline)) != 0)
-			return unpublish(object, ops, w) ? cause : w->result;
-		/* Nobody decided: sleep on.  PARKING first, then through the
-		 * object's lock again, so that a waker either sees PARKING or
-		 * has taken w already (W4). */
-		cc__word_repark(w->who);
-		if (!ops->publish(object, w)) {
-			cc__word_abort(w->who);
+		if (over(object, ops, w, deadline))
 			return w->result;
-		}
 	}
 }
 
