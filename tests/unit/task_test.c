@@ -602,9 +602,10 @@ TEST(yield_alone_returns)
 enum { SLEEPERS = 40 };
 
 struct dormitory {
-	unsigned present;	/* the worker's */
+	unsigned present;	/* the worker's, as all of this */
+	unsigned in_bed;	/* or about to be */
 	cc_time base;		/* when the first is due */
-	bool late;		/* somebody went to bed after that */
+	bool late;		/* not all slept by then */
 	int order[SLEEPERS];
 	int woken;
 };
@@ -626,11 +627,21 @@ static int sleep_in_order(void *arg)
 	if (d->base == 0)
 		d->base = cc_now() + 2 * CC_MSEC * test_slowness();
 	due = d->base + s->delay * 50 * CC_USEC;
-	if (cc_now() >= d->base)
-		d->late = true;
+	d->in_bed++;
 	CHECK_EQ(cc_sleep_until(due), 0);
 	CHECK(cc_now() >= due);
 	d->order[d->woken++] = s->delay;
+	return 0;
+}
+
+/* There is one worker: when this one runs, whoever went to bed has parked, or is up. */
+static int see_all_asleep(void *arg)
+{
+	struct dormitory *d = arg;
+
+	while (d->in_bed < SLEEPERS)
+		cc_yield();
+	d->late = cc_now() >= d->base;
 	return 0;
 }
 
@@ -639,7 +650,7 @@ static bool sleep_shuffled(CCRuntime *rt, uint64_t *seed)
 {
 	struct dormitory d = {0};
 	struct sleeper s[SLEEPERS];
-	CCTask t[SLEEPERS];
+	CCTask t[SLEEPERS], watchman;
 
 	for (int i = 0; i < SLEEPERS; i++)
 		s[i] = (struct sleeper){&d, i};
@@ -652,8 +663,10 @@ static bool sleep_shuffled(CCRuntime *rt, uint64_t *seed)
 	}
 	for (int i = 0; i < SLEEPERS; i++)
 		t[i] = spawn(rt, sleep_in_order, &s[i]);
+	watchman = spawn(rt, see_all_asleep, &d);
 	for (int i = 0; i < SLEEPERS; i++)
 		join(t[i]);
+	join(watchman);
 	CHECK_EQ(d.woken, SLEEPERS);
 	if (d.late)
 		return false;
@@ -780,7 +793,7 @@ TEST(task_that_is_queued_owns_no_stack)
 	gate_open(&p.g);
 	join(held);
 	CHECK_EQ(join(t), 17);
-	CHECK_EQ(cc_runtime_free(rt), 0);
+	free_until_done(rt);
 }
 
 static uintptr_t only_stack;	/* the worker's: some address in it */
