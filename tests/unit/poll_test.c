@@ -42,11 +42,26 @@ static int poll_one(void *fd)
 	return cc__poll_wait(&poll, *(int *)fd, CC_FD_READ, CC_FOREVER);
 }
 
-static int run_for_ever(void *started)
+struct runner {
+	cc__a32 started, rung;
+};
+
+/* Until the bell has been rung: a sleep may end for no reason, too. */
+static int run_until_rung(void *arg)
 {
-	cc__store((cc__a32 *)started, 1, CC__RELEASE);
-	CHECK(!cc__poll_run(&poll, CC_FOREVER));
+	struct runner *r = arg;
+
+	cc__store(&r->started, 1, CC__RELEASE);
+	do
+		CHECK(!cc__poll_run(&poll, CC_FOREVER));
+	while (cc__load(&r->rung, CC__ACQUIRE) == 0);
 	return 0;
+}
+
+static void ring_for(struct runner *r)
+{
+	cc__store(&r->rung, 1, CC__RELEASE);
+	cc__poll_ring(poll.bell);
 }
 
 static bool somebody_sleeps(void)
@@ -60,13 +75,13 @@ TEST(poll_kick_ends_sleep)
 
 	poll_begin();
 	for (int i = 0; i < 200; i++) {
-		cc__a32 started = {0};
+		struct runner r = {.rung = {0}};
 
-		sleeper_start(&s, NULL, THREAD, run_for_ever, &started);
-		TEST_UNTIL(cc__load(&started, CC__ACQUIRE) != 0);
+		sleeper_start(&s, NULL, THREAD, run_until_rung, &r);
+		TEST_UNTIL(cc__load(&r.started, CC__ACQUIRE) != 0);
 		if (i % 2 == 0)
 			TEST_UNTIL(somebody_sleeps());
-		cc__poll_ring(poll.bell);
+		ring_for(&r);
 		CHECK_EQ(sleeper_join(&s), 0);
 	}
 	cc__poll_fini(&poll);
@@ -85,17 +100,30 @@ TEST(poll_sleep_keeps_its_deadline)
 	cc__poll_fini(&poll);
 }
 
+/* Has the right to sleep, and does not give it back for no reason. */
+static int claim_and_sleep(void *arg)
+{
+	struct cc__poll_found found;
+	struct gate *g = arg;
+
+	CHECK(cc__poll_claim(&poll));
+	hold_worker_at(g);
+	cc__poll_sleep(&poll, CC_FOREVER, &found);
+	return cc__poll_wake(&poll, &found);
+}
+
 TEST(poll_one_sleeps_at_a_time)
 {
-	cc__a32 started = {0};
+	struct gate g = {0};
 	struct sleeper s;
 
 	poll_begin();
-	sleeper_start(&s, NULL, THREAD, run_for_ever, &started);
-	TEST_UNTIL(somebody_sleeps());
+	sleeper_start(&s, NULL, THREAD, claim_and_sleep, &g);
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
 	CHECK(!cc__poll_claim(&poll));
 	CHECK(!cc__poll_run(&poll, CC_FOREVER));
 	CHECK(!cc__poll_run(&poll, CC_NOW));
+	cc__store(&g.open, 1, CC__RELEASE);
 	cc__poll_ring(poll.bell);
 	CHECK_EQ(sleeper_join(&s), 0);
 	CHECK(cc__poll_claim(&poll));
