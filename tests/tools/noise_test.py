@@ -75,6 +75,13 @@ class NoiseTest(unittest.TestCase):
         self.assertEqual(status, 0, text)
         self.assertRegex(text, r"one_test +3 runs +0 failed")
 
+    def test_threads_are_stopped(self):
+        status, text = noise(HURRIED.replace("100", "1000000"), "--stop", "2")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"one_test +2 runs +2 failed")
+        status, text = noise(RESULTS, "--stop", "3")
+        self.assertEqual(status, 0, text)
+
     def test_wrong_arguments(self):
         self.assertEqual(noise(RESULTS, "0")[0], 2)
         self.assertEqual(noise(RESULTS, "1", "no_such_test")[0], 2)
