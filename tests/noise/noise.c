@@ -6,8 +6,8 @@
  * N2  Pauses are drawn from one sequence, NOISE_SEED's.  Which thread meets which is the
  *     machine's choice: a seed makes a failure likely, not certain.
  * N3  One call in NOISE_ODDS (40) is held up, by some turns of others or by up to NOISE_MS
- *     (20) milliseconds, mostly far less.  A thread spends a second that way at most, and
- *     then a third of the time: a test that makes a million calls ends all the same. */
+ *     (20) milliseconds, mostly far less.  A thread spends half a second that way at most,
+ *     and then a third of its time: a test that makes a million calls ends all the same. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 #define SEC INT64_C(1000000000)
-#define FIRST SEC	/* what may be spent before any time has passed */
+#define FIRST (SEC / 2)	/* what a thread may spend before any time has passed */
 
 static uint64_t seed = 1, odds = 40, longest = 20 * SEC / 1000;
 static uint64_t drawn;		/* atomic: numbers taken from the sequence */
-static int64_t started;
-static _Thread_local int64_t spent;	/* in pauses */
+static _Thread_local int64_t met;	/* when we met this thread first; 0: not yet */
+static _Thread_local int64_t spent;	/* by it, in pauses */
 
 /* The function that we stand in front of. */
 #define NEXT(name) \
@@ -96,7 +96,9 @@ static void hold_up(uint64_t x)
 {
 	const int64_t begin = now();
 
-	if (spent > FIRST + (begin - started) / 2)
+	if (met == 0)
+		met = begin;
+	if (spent > FIRST + (begin - met) / 3)
 		return;
 	if (x & 1)
 		sleep_a_while(draw());
@@ -138,7 +140,6 @@ __attribute__((constructor)) static void start(void)
 	seed = number("NOISE_SEED", seed);
 	odds = number("NOISE_ODDS", odds);
 	longest = number("NOISE_MS", 20) * SEC / 1000;
-	started = now();
 }
 
 /* ---- the calls ---- */
