@@ -40,7 +40,8 @@ typedef enum CCChanMode {
 
 typedef enum CCChanKind {
 	/* A rendezvous at capacity 0, else buffered; from 8 elements on without a lock while
-	 * nobody has to wait. */
+	 * nobody has to wait.  With these, who comes may overtake who waits, and who was
+	 * woken sees to the others: they wait until he runs. */
 	CC_CHAN_KIND_PLAIN,
 	/* Every operation under the channel's lock, and whoever waits is served in the
 	 * order of arrival: nobody overtakes.  Any capacity. */
@@ -96,8 +97,8 @@ CC_API int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCCh
 
 /* Free it, closed or not, when no call is in progress and none will come.  Elements that
  * were not received go to `drop`; items of a pool are destroyed; tasks of an ORDERED
- * channel without `drop` are joined.  EBUSY, and nothing is freed: somebody waits for
- * it, or items of the pool are out.  0 for NULL.  Any thread; may park if ORDERED. */
+ * channel without `drop` are joined, or detached if the caller is cancelled.  EBUSY, and
+ * nothing is freed: somebody waits for it, or items of the pool are out.  0 for NULL.  Any thread; may park if ORDERED. */
 CC_API int cc_chan_free(CCChan *chan);
 
 /* No more sends.  What was accepted will be received; then receivers get EPIPE.  Those
@@ -127,7 +128,8 @@ CC_API int cc_chan_recv_until(CCChan *chan, void *item, size_t size, cc_time dea
 CC_API int cc_chan_send(CCChan *chan, const void *item, size_t size);
 CC_API int cc_chan_recv(CCChan *chan, void *item, size_t size);
 
-/* At once or not at all: EAGAIN.  Never parks. */
+/* At once or not at all: EAGAIN, also where somebody else who came first has yet to finish
+ * his copy.  Never parks. */
 static inline int cc_chan_try_send(CCChan *chan, const void *item, size_t size)
 {
 	return cc_chan_send_until(chan, item, size, CC_NOW);
@@ -160,8 +162,9 @@ CC_API int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t coun
                              size_t *moved);
 
 /* ORDERED: run main(arg) as a task (see cc_task_spawn) and send its handle.  If that
- * fails, for whatever reason, the task is joined before the error is returned; if
- * the task cannot be spawned, that error. */
+ * fails, for whatever reason, the task is joined before the error is returned (detached
+ * if the caller is cancelled: it may still run then, and use arg); if the task cannot be
+ * spawned, that error. */
 CC_API int cc_chan_spawn(CCChan *chan, const CCTaskOptions *options, cc_task_main *main, void *arg,
                          cc_time deadline);
 

@@ -61,7 +61,8 @@ typedef struct CCCase {
  * task that is not there or the caller) was met before one that could take place.
  *
  * A send case without room is not chosen, with mode DROP_NEW as with BLOCK.  Whatever was
- * not chosen is as before: the element is the caller's, the task's handle good.  Any thread; may park; a cancel point. */
+ * not chosen is as before: the element is the caller's, the task's handle good.  Any
+ * thread; may park; a cancel point. */
 CC_API int cc_select(const CCCase *cases, size_t count, cc_time deadline, size_t *index);
 CC_API int cc_select_in_order(const CCCase *cases, size_t count, cc_time deadline, size_t *index);
 

@@ -22,7 +22,8 @@ CC_API CCToken *cc_token_new(void);
 CC_API int cc_token_free(CCToken *token);
 
 /* Set it, and wake everybody who waits.  0, the second time too; EINVAL: NULL.  What was
- * written before is seen by whoever sees it set.  Any thread; never parks. */
+ * written before is seen by whoever sees it set.  Any thread, but not a signal handler;
+ * never parks. */
 CC_API int cc_token_set(CCToken *token);
 
 /* 1 if it is set.  Any thread; never parks. */
