@@ -64,80 +64,77 @@ static void pass_on(CCChan *c, enum cc__way way)
 	cc__wake(wake);
 }
 
-/* ---- one element ---- */
+/* ---- through the ring ---- */
 
-static bool attempted(CCChan *c, enum cc__way way, struct cc__waiter *w, enum cc__ring_answer a)
+/* Up to `count` elements of `items`, and whoever waits for what they leave is told. */
+static inline enum cc__ring_answer move(CCChan *c, enum cc__way way, void *items, size_t count,
+                                        size_t *moved)
+{
+	struct cc__ring *r = cc__ring_of(c);
+	const enum cc__ring_answer a = way == CC__SEND
+	                                   ? cc__ring_send(r, items, c->size, count, moved)
+	                                   : cc__ring_recv(r, items, c->size, count, moved);
+
+	if (*moved > 0 && cc__ring_others_wait(way == CC__SEND ? &r->tail : &r->head))
+		cc__buffered_wake(c, way);
+	return a;
+}
+
+static inline bool attempt(CCChan *c, enum cc__way way, struct cc__waiter *w)
 {
 	const bool signalled = w->result == CC__SIGNALLED;
+	size_t n;
+	const enum cc__ring_answer a = move(c, way, w->io, 1, &n);
 
-	if (a == CC__RING_NOT_NOW) {
-		if (signalled) {
-			pass_on(c, way);
-			w->result = CC__LAST;
-		}
-		return false;
-	}
-	w->result = a == CC__RING_OK ? 0 : CC__CLOSED;
 	if (signalled)
-		pass_on(c, way);
-	return true;
+		pass_on(c, way);	/* B2 */
+	if (a != CC__RING_NOT_NOW)
+		w->result = a == CC__RING_OK ? 0 : CC__CLOSED;
+	else if (signalled)
+		w->result = CC__LAST;
+	return a != CC__RING_NOT_NOW;
+}
+
+static inline enum cc__settled settle(CCChan *c, enum cc__way way)
+{
+	return look(c, way) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
 }
 
 static bool send_attempt(CCChan *c, struct cc__waiter *w)
 {
-	struct cc__ring *r = cc__ring_of(c);
-	size_t n;
-	const enum cc__ring_answer a = cc__ring_send(r, w->io, c->size, 1, &n);
-
-	if (a == CC__RING_OK && cc__ring_others_wait(&r->tail))
-		cc__buffered_wake(c, CC__SEND);
-	return attempted(c, CC__SEND, w, a);
+	return attempt(c, CC__SEND, w);
 }
 
 static bool recv_attempt(CCChan *c, struct cc__waiter *w)
 {
-	struct cc__ring *r = cc__ring_of(c);
-	size_t n;
-	const enum cc__ring_answer a = cc__ring_recv(r, w->io, c->size, 1, &n);
-
-	if (a == CC__RING_OK && cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV);
-	return attempted(c, CC__RECV, w, a);
+	return attempt(c, CC__RECV, w);
 }
 
 static enum cc__settled send_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
 {
 	(void)w, (void)wake;
-	return look(c, CC__SEND) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
+	return settle(c, CC__SEND);
 }
 
 static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
 {
 	(void)w, (void)wake;
-	return look(c, CC__RECV) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
+	return settle(c, CC__RECV);
 }
-
-/* ---- several ---- */
 
 static size_t send_some(CCChan *c, void *items, size_t count)
 {
-	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
 
-	cc__ring_send(r, items, c->size, count, &n);
-	if (n > 0 && cc__ring_others_wait(&r->tail))
-		cc__buffered_wake(c, CC__SEND);
+	move(c, CC__SEND, items, count, &n);
 	return n;
 }
 
 static size_t recv_some(CCChan *c, void *items, size_t count)
 {
-	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
 
-	cc__ring_recv(r, items, c->size, count, &n);
-	if (n > 0 && cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV);
+	move(c, CC__RECV, items, count, &n);
 	return n;
 }
 
@@ -146,15 +143,13 @@ static size_t recv_some(CCChan *c, void *items, size_t count)
 /* Take one out to make room.  False: there was none at this moment. */
 static __attribute__((noinline)) bool drop_one(CCChan *c)
 {
-	struct cc__ring *r = cc__ring_of(c);
 	struct cc__scratch old;
 	size_t n;
 
-	cc__ring_recv(r, c->options.drop != NULL ? old.bytes : NULL, c->size, 1, &n);
+	/* (Those who wait for room are selects.) */
+	move(c, CC__RECV, c->options.drop != NULL ? old.bytes : NULL, 1, &n);
 	if (n == 0)
 		return false;
-	if (cc__ring_others_wait(&r->head))
-		cc__buffered_wake(c, CC__RECV);	/* of selects */
 	cc__chan_drop(c, old.bytes);
 	return true;
 }
