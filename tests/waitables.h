@@ -20,7 +20,7 @@ static inline bool sem_settled(struct sem *s, struct cc__waiter *w)
 	if (s->count == 0 && !s->closed)
 		return false;
 	/* In a group only the one who decides it may take. */
-	if (w->group != NULL && !cc__group_claim(w->group, w->index))
+	if (w->index != 0 && !cc__group_claim(w->group, w->index))
 		return true;
 	w->result = s->count > 0 ? 0 : EPIPE;
 	s->count -= s->count > 0;

@@ -38,8 +38,7 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 			break;
 		}
 		/* Who came too late for what it was woken for is the first again. */
-		if (cc__chan_signalled(w->result) && deadline != CC_NOW)
-			cc__waitq_prepend(&c->wait[way], w);
+		w->first = cc__chan_signalled(w->result);
 		result = cc__wait(&c->wait[way], w, deadline);	/* drops the lock */
 		if (!cc__chan_again(result))
 			return result;

@@ -364,7 +364,7 @@ static bool try_node(struct select *s, uint32_t n, int *result)
 /* One round.  True: it is over, with *result. */
 static bool wait_once(struct select *s, int *result)
 {
-	struct cc__group group;
+	struct cc__group group = {0};
 	struct cc__wake wake = {0};
 	uint32_t won;
 	bool retry;

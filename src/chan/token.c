@@ -53,7 +53,7 @@ static bool list(CCToken *t, struct cc__waitq *q, struct cc__waiter *w)
 {
 	if (is_set(t)) {
 		w->result = 0;
-		if (w->group != NULL)
+		if (w->index != 0)
 			cc__group_claim(w->group, w->index);
 		return false;
 	}

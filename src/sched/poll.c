@@ -258,7 +258,7 @@ static void take_ready(struct cc__waitq *q, struct cc__batch *b, unsigned ready)
 	const struct cc__waiter *w, *stays = NULL;	/* the first: we are round */
 
 	while ((w = q->head) != stays && !cc__batch_full(b)) {
-		CC__ASSERT(w->group == NULL, "P1: a group waits for a descriptor");
+		CC__ASSERT(w->index == 0, "P1: a group waits for a descriptor");
 		if (wanted_by(w) & ready) {
 			cc__waitq_take(q, b, CC__REASON_SIGNAL, 0);
 			continue;

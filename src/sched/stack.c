@@ -28,16 +28,31 @@ struct cc__stack_region {
 
 static struct cc__slab regions = CC__SLAB_INIT(struct cc__stack_region, next);
 /* Descriptors of stacks that came from hooks. */
-static struct cc__slab hooked = CC__SLAB_INIT(struct cc__stack, next);
+struct hooked {
+	struct cc__stack stack;
+	struct cc__timer alarm;
+};
+static struct cc__slab hooked = CC__SLAB_INIT(struct hooked, stack.next);
+
+/* The colour is less than a page, and memory begins with one. */
+static size_t colour_of(const struct cc__stack *s)
+{
+	return s->place % (COLOURS * COLOUR_BYTES);
+}
+
+static char *memory_of(const struct cc__stack *s)
+{
+	return (char *)(s->place - colour_of(s));
+}
 
 void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
 {
-	return (char *)s->memory + p->size - s->colour;
+	return memory_of(s) + p->size - colour_of(s);
 }
 
 void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s)
 {
-	return (char *)s->memory + p->guard_size;
+	return memory_of(s) + p->guard_size;
 }
 
 /* ---- the fault handler's view ---- */
@@ -56,21 +71,22 @@ static bool fault_in_region(void *object, void *arg)
 	/* Acquire: pairs with the release in new_region; a stray pointer may lead
 	 * any thread here. */
 	char *base = cc__load(&r->base, CC__ACQUIRE);
-	const struct cc__stack *s;
+	struct cc__parker *who;
 	size_t offset;
 
 	if (base == NULL || f->address < base ||
 	    f->address >= base + cc__load(&r->bytes, CC__RELAXED))
 		return true;
 	offset = (size_t)(f->address - base);
-	s = &r->stacks[offset / r->pool->size];
-	if (offset % r->pool->size < r->pool->guard_size && s->fiber != NULL) {
+	who = r->stacks[offset / r->pool->size].waiter.who;
+	if (offset % r->pool->size < r->pool->guard_size && who != NULL) {
+		const struct cc__fiber *fiber = cc__fiber_of(who);
 		struct cc__name name;
 
-		cc__fiber_name_of(s->fiber, &name);
+		cc__fiber_name_of(fiber, &name);
 		/* Relaxed: the fiber runs on this very thread. */
 		snprintf(f->text, f->size, "libccc: fiber %llu '%s' overflowed its %zu KB stack\n",
-		         (unsigned long long)(cc__load(&s->fiber->handle, CC__RELAXED) & CC__HANDLE_ID), name.text,
+		         (unsigned long long)(cc__load(&fiber->handle, CC__RELAXED) & CC__HANDLE_ID), name.text,
 		         r->pool->size / 1024);
 		f->found = true;
 	}
@@ -87,11 +103,13 @@ static bool claim_fault(const void *address, char *text, size_t size)
 
 /* ---- regions; all of it under the pool's lock ---- */
 
+/* The descriptors, and then the alarms. */
 static size_t descriptor_bytes(unsigned count)
 {
 	const size_t page = cc__page_size();
+	const size_t both = sizeof(struct cc__stack) + sizeof(struct cc__timer);
 
-	return (count * sizeof(struct cc__stack) + page - 1) / page * page;
+	return (count * both + page - 1) / page * page;
 }
 
 static struct cc__stack_region *new_region(struct cc__stack_pool *p)
@@ -143,30 +161,37 @@ static struct cc__stack *carve(struct cc__stack_pool *p)
 {
 	struct cc__stack_region *r = p->regions;
 	struct cc__stack *s;
+	char *memory;
 
 	if ((r == NULL || r->carved == r->count) && (r = new_region(p)) == NULL)
 		return NULL;
-	s = &r->stacks[r->carved];
 	/* Relaxed: written under this lock. */
-	s->memory = cc__load(&r->base, CC__RELAXED) + r->carved * p->size;
-	if (cc__pages_guard(s->memory, p->guard_size, (enum cc__guard)p->guard) != 0)
+	memory = cc__load(&r->base, CC__RELAXED) + r->carved * p->size;
+	if (cc__pages_guard(memory, p->guard_size, (enum cc__guard)p->guard) != 0)
 		return NULL;
+	s = &r->stacks[r->carved];
+	s->place = (uintptr_t)memory;
+	s->alarm = (uint32_t)((r->count - r->carved) * sizeof *s + r->carved * sizeof(struct cc__timer));
 	r->carved++;
 	return s;
 }
 
 static struct cc__stack *make_hooked(struct cc__stack_pool *p)
 {
-	struct cc__stack *s = cc__slab_get(&hooked);
+	struct hooked *h = cc__slab_get(&hooked);
+	void *memory;
 
-	if (s == NULL)
+	if (h == NULL)
 		return NULL;
-	s->memory = p->hooks.acquire(p->hooks.context, p->size);
-	if (s->memory != NULL && (uintptr_t)s->memory % cc__page_size() == 0)
-		return s;
-	if (s->memory != NULL)		/* not as promised: better none */
-		p->hooks.release(p->hooks.context, s->memory, p->size);
-	cc__slab_put(&hooked, s);
+	memory = p->hooks.acquire(p->hooks.context, p->size);
+	if (memory != NULL && (uintptr_t)memory % cc__page_size() == 0) {
+		h->stack.place = (uintptr_t)memory;
+		h->stack.alarm = offsetof(struct hooked, alarm);
+		return &h->stack;
+	}
+	if (memory != NULL)		/* not as promised: better none */
+		p->hooks.release(p->hooks.context, memory, p->size);
+	cc__slab_put(&hooked, h);
 	return NULL;
 }
 
@@ -178,8 +203,8 @@ static struct cc__stack *make_stack(struct cc__stack_pool *p)
 		return NULL;
 	if ((s = p->hooks.acquire != NULL ? make_hooked(p) : carve(p)) == NULL)
 		return NULL;
-	s->colour = (uint32_t)(p->made * COLOUR_STEP % COLOURS * COLOUR_BYTES);
-	s->fiber = NULL;
+	s->place += p->made * COLOUR_STEP % COLOURS * COLOUR_BYTES;
+	s->waiter.who = NULL;
 	cc__stack_tools_init(&s->tools, cc__stack_bottom(p, s), p->size - p->guard_size);
 	p->made++;
 	return s;
@@ -188,7 +213,7 @@ static struct cc__stack *make_stack(struct cc__stack_pool *p)
 static void end_hooked(struct cc__stack_pool *p, struct cc__stack *s)
 {
 	cc__stack_tools_fini(&s->tools, cc__stack_bottom(p, s), p->size);
-	p->hooks.release(p->hooks.context, s->memory, p->size);
+	p->hooks.release(p->hooks.context, memory_of(s), p->size);
 	cc__slab_put(&hooked, s);
 	p->made--;
 }

@@ -19,23 +19,26 @@
 #include "base/lock.h"
 #include "os/context.h"
 #include "sched/timer.h"
+#include "wait/wait.h"
 
 struct cc__fiber;
 
-/* Kept apart from the memory it describes, which may be discarded. */
+/* Kept apart from the memory it describes, which may be discarded, and small: what many
+ * fibers wait with lies side by side. */
 struct cc__stack {
 	union {
 		struct cc__stack *next;		/* free: the list it is on */
-		int (*main)(void *);		/* bound: what its fiber runs */
+		int (*main)(void *);		/* bound, until its fiber runs: what that runs */
+		/* Of a wait of its fiber, which is `who`; NULL: it is free.  The fault
+		 * handler looks at that. */
+		struct cc__waiter waiter;
 	};
-	struct cc__fiber *fiber;	/* bound to; NULL: free.  Read by the fault handler */
-	void *memory;			/* lowest address, the guard's; constant */
-	uint32_t colour;		/* constant */
+	uintptr_t place;		/* lowest address, the guard's, plus the colour; constant */
 	/* When its fiber was found stuck last (sysmon.h); 0: not yet.  Set under the fiber's
 	 * lock, a hint to everybody. */
 	CC__ATOMIC(cc_time) stuck;
 	struct cc__stack_tools tools;
-	struct cc__timer alarm;		/* of its fiber's wait */
+	uint32_t alarm;			/* how far from here it lies; constant */
 };
 
 struct cc__stack_region;
@@ -107,6 +110,12 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
  * give their pages back (hooked ones go back whole), a few in each call.  When to ask
  * again; CC_FOREVER: when stacks have been put here. */
 cc_time cc__stack_pool_age(struct cc__stack_pool *p, cc_time now, cc_time idle);
+
+/* The timer of its fiber's wait.  Apart from the descriptors: most waits have none. */
+static inline struct cc__timer *cc__stack_alarm(struct cc__stack *s)
+{
+	return (struct cc__timer *)(void *)((char *)s + s->alarm);
+}
 
 /* Where a context begins on it, and the lowest address it may use. */
 __attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,

@@ -298,7 +298,7 @@ static void keep_stacks(struct cc__worker *w, unsigned most)
 
 static __attribute__((noinline)) void stack_give(struct cc__worker *w, struct cc__stack *s)
 {
-	s->fiber = NULL;
+	s->waiter.who = NULL;
 	cc__count(&w->counters.stacks_given);
 	if (w->reserve == NULL)
 		w->reserve = s;
@@ -334,7 +334,7 @@ static void fiber_main(void *worker, uintptr_t after);
 static void bind(struct cc__fiber *f, struct cc__stack *s)
 {
 	CC__EVENT(CC__EV_STACK, &f->parker, (uintptr_t)s, 0);
-	s->fiber = f;
+	s->waiter.who = &f->parker;
 	s->main = f->run.main;
 	cc__store(&s->stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
 	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
@@ -734,11 +734,21 @@ void cc_yield(void)
 		yield(t, false);
 }
 
+struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+{
+	struct cc__fiber *f = cc__fiber_of(p);
+	struct cc__waiter *w = &cc__load(&f->stack, CC__RELAXED)->waiter;	/* Relaxed: our own */
+
+	w->cancel = &cc__fiber_home(f)->cancel;
+	return w;
+}
+
 /* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */
 static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, uint64_t ticket,
                                    cc_time deadline)
 {
-	struct cc__timer *t = &cc__load(&f->stack, CC__RELAXED)->alarm;	/* Relaxed: our own */
+	/* Relaxed: our own. */
+	struct cc__timer *t = cc__stack_alarm(cc__load(&f->stack, CC__RELAXED));
 
 	t->deadline = deadline;
 	t->object = &f->parker;
@@ -820,7 +830,7 @@ static int run_here(struct cc__worker *w, struct cc__fiber *self, struct cc__fib
 		cc__fork_exit(result);	/* as in fiber_main */
 	CC_POINT("task.ended", &f->parker);
 	w = cc__worker_here();	/* the task may have moved us */
-	s->fiber = self;
+	s->waiter.who = &self->parker;
 	cc__set_running(w->thread, &self->parker);
 	unbind(f);
 	if (cc__frame_end(f, result, true))

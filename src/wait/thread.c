@@ -18,6 +18,7 @@ struct cc__thread *cc__thread_make(void)
 	if (cc__load(&t->parker.word, CC__RELAXED) == 0)
 		cc__store(&t->parker.word, CC__THREAD_BIT | CC__OWNED, CC__RELAXED);
 	cc__init(&t->running, &t->parker);
+	t->waiter.who = &t->parker;
 	t->worker = NULL;
 	t->pool = NULL;
 	t->spare_ids = 0;

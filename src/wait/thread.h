@@ -6,10 +6,11 @@
 #ifndef CC__WAIT_THREAD_H
 #define CC__WAIT_THREAD_H
 
-#include "wait/word.h"
+#include "wait/wait.h"
 
 struct cc__thread {
-	struct cc__parker parker;	/* waits of the thread itself */
+	struct cc__parker parker;	/* first; waits of the thread itself */
+	struct cc__waiter waiter;	/* of a single one of these (W1) */
 	/* Who runs on it now: &parker, or a fiber.  Written by the thread alone; the
 	 * monitor looks. */
 	CC__ATOMIC(struct cc__parker *) running;

@@ -77,15 +77,59 @@ void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
 
 const cc__a32 cc__uncancelled = {0};
 
-/* w will be listed by `self`, perhaps not for the first time. */
-static void begin(struct cc__waiter *w, struct cc__parker *self)
+_Static_assert(sizeof(struct cc__waiter) == 64, "many are woken at the price of a line each");
+_Static_assert(offsetof(struct cc__thread, parker) == 0, "own_waiter");
+
+static bool is_thread(const struct cc__parker *p)
 {
-	w->who = self;
-	/* Relaxed: nobody else knows w, or all pass the lock that we list it under. */
-	cc__store(&w->reason, CC__REASON_NONE, CC__RELAXED);
 	/* Relaxed: a parker is a thread or a fiber for ever. */
-	if (w->cancel == NULL && !cc__word_is_thread(cc__load(&self->word, CC__RELAXED)))
-		w->cancel = cc__cancel_flag(self);
+	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
+}
+
+static inline struct cc__waiter *own_waiter(struct cc__parker *self)
+{
+	struct cc__waiter *own;
+
+	if (!is_thread(self))
+		return cc__fiber_waiter(self);
+	own = &((struct cc__thread *)(void *)self)->waiter;
+	own->cancel = NULL;
+	return own;
+}
+
+/* The waiter that will be listed for what `w` asks. */
+static inline struct cc__waiter *begin(struct cc__parker *self, const struct cc__waiter *w)
+{
+	struct cc__waiter *own = own_waiter(self);
+
+	CC__ASSERT(own->ticket == 0, "W1: a wait inside a wait");
+	CC__ASSERT(own->who == self, "W1: somebody else's waiter");
+	own->next = NULL;
+	own->lock = w->lock;
+	own->io = w->io;
+	if (w->cancel != NULL)
+		own->cancel = w->cancel;
+	own->index = 0;
+	/* Relaxed: nobody else knows it. */
+	cc__store(&own->reason, CC__REASON_NONE, CC__RELAXED);
+	return own;
+}
+
+/* OWNED, and not listed: the caller learns what he was told. */
+static inline int end(struct cc__waiter *own, struct cc__waiter *w, int result)
+{
+	w->result = result;
+	cc__init(&w->reason, cc__load(&own->reason, CC__RELAXED));	/* Relaxed: ours again */
+#ifdef CC__DEBUG
+	/* Who touches it from here on is in a race with us (W2), and seen. */
+	own->ticket = 0;
+	own->next = own->prev = NULL;
+	own->lock = NULL;
+	own->io = NULL;
+	own->cancel = NULL;
+	own->result = 0;
+#endif
+	return result;
 }
 
 static bool decided(const struct cc__waiter *w)
@@ -98,33 +142,32 @@ static bool decided(const struct cc__waiter *w)
 static void park(struct cc__parker *self, uint64_t ticket, cc_time deadline)
 {
 	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");
-	/* Relaxed: a parker is a thread or a fiber for ever. */
-	if (cc__word_is_thread(cc__load(&self->word, CC__RELAXED)))
+	if (is_thread(self))
 		cc__thread_sleep(self, ticket, deadline);
 	else
 		cc__switch_away(self, ticket, deadline);
 }
 
-static bool cancelled(const struct cc__waiter *w)
+static bool cancelled(const cc__a32 *cancel)
 {
 	/* Seq_cst: after PARKING (word.h, 1).  Pairs with whoever sets the flag,
 	 * then wakes through the fence in cc__unpark (2). */
-	return w->cancel != NULL && cc__load(w->cancel, CC__SEQ_CST) != 0;
+	return cancel != NULL && cc__load(cancel, CC__SEQ_CST) != 0;
 }
 
 /* Why a wait that nobody decided is over; 0: it is not. */
-static int ended(const struct cc__waiter *w, cc_time deadline)
+static int ended(const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(w))
+	if (cancelled(cancel))
 		return ECANCELED;
 	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
 }
 
 /* Listed and PARKING before, OWNED after.  PARKING first, then the look at the
  * flag: the other order sleeps through a cancel. */
-static void park_listed(const struct cc__waiter *w, cc_time deadline)
+static void park_listed(const struct cc__waiter *w, const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(w))
+	if (cancelled(cancel))
 		cc__word_abort(w->who);
 	else
 		park(w->who, w->ticket, deadline);
@@ -148,7 +191,7 @@ static bool unpublish(void *object, const struct cc__waitable_ops *ops, struct c
 static __attribute__((noinline)) bool over(void *object, const struct cc__waitable_ops *ops,
                                            struct cc__waiter *w, cc_time deadline)
 {
-	const int cause = ended(w, deadline);
+	const int cause = ended(w->cancel, deadline);
 
 	if (cause != 0) {
 		if (unpublish(object, ops, w))
@@ -169,7 +212,7 @@ static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
                                struct cc__waiter *w, cc_time deadline)
 {
 	for (;;) {
-		park_listed(w, deadline);
+		park_listed(w, w->cancel, deadline);
 		CC_POINT("wait.after_park", w);
 		if (__builtin_expect(decided(w), 1)) {
 			cc__lock_pass(w->lock);	/* W2 */
@@ -184,6 +227,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
                    cc_time deadline)
 {
 	struct cc__parker *self;
+	struct cc__waiter *own;
 
 	if (ops->try_complete(object, w))
 		return w->result;
@@ -191,14 +235,14 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return EAGAIN;
 	if ((self = cc__self()) == NULL)
 		return ENOMEM;
-	begin(w, self);
-	w->ticket = cc__word_park(self);
-	CC_POINT("wait.before_publish", w);
-	if (!publish(object, ops, w)) {
+	own = begin(self, w);
+	own->ticket = cc__word_park(self);
+	CC_POINT("wait.before_publish", own);
+	if (!publish(object, ops, own)) {
 		cc__word_abort(self);
-		return w->result;
+		return end(own, w, own->result);
 	}
-	return sleep_listed(object, ops, w, deadline);
+	return end(own, w, sleep_listed(object, ops, own, deadline));
 }
 
 /* ---- the bare queue as a waitable ---- */
@@ -239,24 +283,24 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
                 cc_time deadline)
 {
 	struct cc__parker *self = cc__self();
+	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
+	struct cc__waiter *own;
 
-	if (w->lock == NULL)
-		w->lock = &q->lock;
 	if (deadline == CC_NOW || self == NULL) {
-		if (w->next != NULL)
-			cc__waitq_remove(q, w);
-		cc__unlock(w->lock);
+		cc__unlock(lock);
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
-	begin(w, self);
+	own = begin(self, w);
 	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
 	 * order. */
-	w->ticket = cc__word_park(self);
-	CC__EVENT(CC__EV_LIST, self, w->ticket, (uintptr_t)q);
-	if (w->next == NULL)
-		cc__waitq_append(q, w);
-	cc__unlock(w->lock);
-	return sleep_listed(q, ops, w, deadline);
+	own->ticket = cc__word_park(self);
+	CC__EVENT(CC__EV_LIST, self, own->ticket, (uintptr_t)q);
+	if (w->first)
+		cc__waitq_prepend(q, own);
+	else
+		cc__waitq_append(q, own);
+	cc__unlock(lock);
+	return end(own, w, sleep_listed(q, ops, own, deadline));
 }
 
 /* ---- the first of several ---- */
@@ -288,12 +332,18 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 	if (self == NULL)
 		return ENOMEM;
 	cc__init(&g->winner, 0);
+	if (g->cancel == NULL && !is_thread(self))
+		g->cancel = cc__cancel_flag(self);
 	ticket = cc__word_park(self);
 	for (uint32_t i = 0; i < count; i++) {
-		begin(&cases[i].w, self);
-		cases[i].w.ticket = ticket;
-		cases[i].w.group = g;
-		cases[i].w.index = i + 1;
+		struct cc__waiter *w = &cases[i].w;
+
+		w->who = self;
+		w->ticket = ticket;
+		w->group = g;
+		w->index = (uint16_t)(i + 1);
+		/* Relaxed: all pass the lock that we list it under. */
+		cc__store(&w->reason, CC__REASON_NONE, CC__RELAXED);
 		CC__EVENT(CC__EV_LIST, self, ticket, (uintptr_t)cases[i].object);
 	}
 	return 0;
@@ -332,12 +382,11 @@ static bool group_repark(struct cc__case *cases, uint32_t count)
 int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
                     cc_time deadline, uint32_t *winner)
 {
-	struct cc__waiter *first = &cases[0].w;
 	int cause = 0;
 
 	do
-		park_listed(first, deadline);
-	while (winner_of(g) == 0 && (cause = ended(first, deadline)) == 0 &&
+		park_listed(&cases[0].w, g->cancel, deadline);
+	while (winner_of(g) == 0 && (cause = ended(g->cancel, deadline)) == 0 &&
 	       group_repark(cases, count));
 	cc__group_claim(g, CC__GROUP_NONE);
 	return group_end(g, cases, count, cause, winner);

@@ -1,7 +1,11 @@
 /* wait.h - how a fiber or a thread sleeps on something and how it is woken.
  *
- * W1  A waiter lives on the sleeper's stack: on one list until a waker takes
- *     it or the sleeper withdraws it, and off it before its frame returns.
+ * W1  A waiter is on one list until a waker takes it or the sleeper withdraws it.
+ *     Those of a wait for several are the caller's, and off their lists before his
+ *     frame returns.  For a single wait each fiber and each thread has one of its
+ *     own, beside those of others: who wakes many walks through that memory, not
+ *     from stack to stack.  One wait at a time: between the listing and the return
+ *     only this file runs, and what it calls of the waitable, which does not wait.
  * W2  Lists change only under their lock.  A waker takes the waiter off, writes
  *     its result and then its reason, and has touched it for the last time;
  *     the wake itself is claimed after unlock, from a copy of (who, ticket).
@@ -32,18 +36,23 @@ enum cc__reason {
 	CC__REASON_SIGNAL = 4,	/* try again */
 };
 
+/* On a list, or what the caller of a single wait asks for: io, lock, cancel and first,
+ * the rest 0.  He is told result and reason in it. */
 struct cc__waiter {
-	struct cc__waiter *next, *prev;	/* the list's lock; NULL when not listed */
+	struct cc__waiter *next, *prev;	/* the list's lock; next is NULL when not listed */
 	struct cc__lock *lock;		/* that list's; NULL before: the queue's own */
 	struct cc__parker *who;		/* constant while listed */
 	uint64_t ticket;		/* constant while listed; names one wait */
 	void *io;			/* the waitable's: what is to be moved */
-	const cc__a32 *cancel;		/* constant while listed; not 0 ends the wait; NULL
-					 * before: what cancels its sleeper, if anything */
-	struct cc__group *group;	/* constant; of a wait for several, or NULL */
-	uint32_t index;			/* constant; 1-based place in the group */
+	union {				/* constant while listed */
+		const cc__a32 *cancel;		/* not 0 ends the wait; NULL before: what
+						 * cancels its sleeper, if anything */
+		struct cc__group *group;	/* instead, if there is an index */
+	};
 	int result;			/* the waker's until reason is set, then ours */
+	uint16_t index;			/* constant; 1-based place in the group; 0: a single wait */
 	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
+	bool first;			/* the caller's: before the others, it was there before */
 };
 
 /* The `cancel` of a wait that nothing cancels. */
@@ -101,6 +110,7 @@ static inline void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
  * sleeper at its deadline or cancellation. */
 struct cc__group {
 	cc__a32 winner;
+	const cc__a32 *cancel;	/* the sleeper's; as of a waiter */
 };
 
 #define CC__GROUP_NONE UINT32_MAX
@@ -117,7 +127,7 @@ static inline struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
 
 	while ((w = q->head) != NULL) {
 		cc__waitq_remove(q, w);
-		if (w->group == NULL || cc__group_claim(w->group, w->index))
+		if (w->index == 0 || cc__group_claim(w->group, w->index))
 			return w;
 	}
 	return NULL;
@@ -203,7 +213,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 
 /* The same on a bare queue: entered with the list's lock held (w->lock, or q->lock),
  * returns without it, so that the caller's check and the publication are one
- * hold.  In this hold the caller may have listed w already, at the front. */
+ * hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
 /* The same, with a withdrawal of the caller's own; its publish is this one, which
@@ -229,12 +239,12 @@ struct cc__case {
 };
 
 /* PARKING, under one ticket for all the cases.  The caller then publishes each,
- * and either sleeps or gives up.  0 or ENOMEM. */
+ * and either sleeps or gives up.  0 or ENOMEM.  g begins as {.cancel}. */
 int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count);
 
 /* All are published.  Sleep until one is decided, and withdraw the others.
  * Returns the winner's result with its 0-based index in *winner; ETIMEDOUT or
- * ECANCELED with *winner == count.  `cancel` is the first case's. */
+ * ECANCELED with *winner == count. */
 int cc__group_sleep(struct cc__group *g, struct cc__case *cases, uint32_t count,
                     cc_time deadline, uint32_t *winner);
 
@@ -263,5 +273,9 @@ void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline
 /* The flag that cancels the waits of a fiber which name none of their own; NULL:
  * nothing does.  Whoever sets it, unparks the fiber after that. */
 const cc__a32 *cc__cancel_flag(struct cc__parker *fiber);
+
+/* The waiter of the calling fiber's single waits (W1), where it lies as long as the fiber
+ * runs.  Its `who` is the fiber, its `cancel` the flag above. */
+struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);
 
 #endif

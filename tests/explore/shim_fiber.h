@@ -12,6 +12,7 @@
 
 struct fiber {
 	struct cc__parker parker;	/* first */
+	struct cc__waiter waiter;
 	mc_ctx *context;
 	void (*main)(void);
 	struct fiber *next;	/* run_lock */
@@ -108,6 +109,14 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	MC_ASSERT(cc__self() == p);
 }
 
+struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+{
+	struct cc__waiter *w = &((struct fiber *)(void *)p)->waiter;
+
+	w->cancel = cc__cancel_flag(p);
+	return w;
+}
+
 static void yield(void)
 {
 	struct fiber *f = (struct fiber *)(void *)cc__self(), *next = pop();
@@ -168,6 +177,7 @@ static void spawn(void (*main)(void))
 	struct fiber *f = &fiber[fibers++];
 
 	f->main = main;
+	f->waiter.who = &f->parker;
 	f->context = mc_ctx_new(fiber_main, f);
 	cc__word_assign(&f->parker);
 	cc__word_publish(&f->parker);

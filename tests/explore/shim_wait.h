@@ -14,7 +14,8 @@
 
 #define SHIM_RECORD(i) \
 	{ \
-		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running.raw = &record[i].parker \
+		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running.raw = &record[i].parker, \
+		.waiter.who = &record[i].parker \
 	}
 
 static struct cc__thread record[MC_THREADS] = {
@@ -77,6 +78,12 @@ __attribute__((weak)) void cc__switch_away(struct cc__parker *fiber, uint64_t ti
 	(void)fiber, (void)ticket, (void)deadline;
 	mc_fail("switch_away: a thread has no other stack");
 }
+
+__attribute__((weak)) struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber)
+{
+	(void)fiber;
+	mc_fail("fiber_waiter: a thread has its own");
+}
 #endif
 
 #ifndef SHIM_POLLER
@@ -95,8 +102,8 @@ void cc__say_all(const char *first, ...)
 	(void)first;
 }
 
-/* Waiters in memory of their own, gone right after the wait: whoever touches
- * one then is found (W1, W2). */
+/* What a wait asks for, in memory of its own.  (Of a single wait the sleeper's own waiter
+ * is listed: whoever touches that afterwards is in a race with its end, and found.) */
 static inline struct cc__waiter *waiter_new(void)
 {
 	struct cc__waiter *w = mc_alloc(sizeof *w);

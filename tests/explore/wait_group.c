@@ -105,8 +105,8 @@ static int select_until(cc_time deadline, bool give_up)
 	for (int i = 0; i < 2; i++) {
 		s->cases[i].object = &source[i];
 		s->cases[i].ops = &ops;
-		s->cases[i].w.cancel = &cancel;
 	}
+	s->group.cancel = &cancel;
 	MC_ASSERT(cc__group_begin(&s->group, s->cases, 2) == 0);
 	ready = try_or_publish(s);
 	if (ready >= 0) {

@@ -262,6 +262,33 @@ static void list_twice(void *arg)
 	cc__waitq_append(&b, &w);
 }
 
+static bool try_in_vain(void *object, struct cc__waiter *w)
+{
+	(void)object, (void)w;
+	return false;
+}
+
+/* A waitable that waits while its sleeper is being listed. */
+static bool publish_and_wait(void *object, struct cc__waiter *w)
+{
+	struct cc__waiter inner = {0};
+
+	(void)w;
+	cc__lock(&((struct cc__waitq *)object)->lock, CC__RANK_WAITQ);
+	cc__wait(object, &inner, cc_now() + CC_MSEC);
+	return false;
+}
+
+static void wait_inside_a_wait(void *arg)
+{
+	static const struct cc__waitable_ops ops = {try_in_vain, publish_and_wait, NULL};
+	struct cc__waitq q = {0};
+	struct cc__waiter w = {0};
+
+	(void)arg;
+	cc__fiber_wait(&q, &ops, &w, CC_FOREVER);
+}
+
 static void abort_outside(void *arg)
 {
 	struct cc__parker p = parker(CC__OWNED);
@@ -303,6 +330,17 @@ TEST(waiter_on_two_lists_or_taken_off_twice_dies)	/* covers: LIF-74/d, CHN-02/d 
 
 	check_dies(remove_twice, NULL, off);
 	check_dies(list_twice, NULL, on);
+#else
+	SKIP("no internal checks in this build");
+#endif
+}
+
+TEST(wait_inside_a_wait_dies)	/* covers: LIF-74/d */
+{
+#ifdef CC__DEBUG
+	static const char *const words[] = {"W1: a wait inside a wait", NULL};
+
+	check_dies(wait_inside_a_wait, NULL, words);
 #else
 	SKIP("no internal checks in this build");
 #endif

@@ -1217,6 +1217,14 @@ static int where_am_i(void *arg)
 	return 0;
 }
 
+static int sleep_a_little(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(cc_sleep_until(cc_now() + CC_MSEC), 0);
+	return 0;
+}
+
 TEST(stack_hooks_are_balanced)
 {
 	static const char *const words[] = {"no stack for a fiber", NULL};
@@ -1236,6 +1244,24 @@ TEST(stack_hooks_are_balanced)
 	REQUIRE_EQ(cc_task_spawn(rt, &t, NULL, where_am_i, &stack), 0);
 	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), 0);
 	CHECK(stack != NULL && (stack == h.given[0] || stack == h.given[1]));
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(h.acquired, h.released);
+}
+
+/* The descriptor of such a stack has its own alarm. */
+TEST(fiber_on_a_hooked_stack_can_wait_for_a_time)
+{
+	struct hooks h = {.most = 8, .size = 96 * K};
+	CCConfig c = config_with(&h);
+	CCTask t[4];
+	CCRuntime *rt;
+
+	only_workers(&c, 1);
+	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
+	for (int i = 0; i < 4; i++)
+		REQUIRE_EQ(cc_task_spawn(rt, &t[i], NULL, sleep_a_little, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(cc_task_join(t[i], CC_FOREVER, NULL), 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK_EQ(h.acquired, h.released);
 }

@@ -43,8 +43,8 @@ static int select_one(void *arg)
 	int err;
 
 	for (unsigned i = 0; i < CASES; i++)
-		s->cases[i] = (struct cc__case){.object = &s->sem[s->object[i]], .ops = &sem_ops,
-		                                .w.cancel = &s->cancel};
+		s->cases[i] = (struct cc__case){.object = &s->sem[s->object[i]], .ops = &sem_ops};
+	s->g.cancel = &s->cancel;
 	CHECK_EQ(cc__group_begin(&s->g, s->cases, CASES), 0);
 	s->ticket = s->cases[0].w.ticket;
 	for (unsigned i = 0; i < CASES; i++)

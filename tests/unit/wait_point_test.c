@@ -251,21 +251,23 @@ TEST(waker_takes_off_then_tells_then_wakes)	/* covers: SCH-39/f, RES-08/f, RES-5
 		struct sleeper s;
 		struct poster p;
 		struct point *taken, *flush, *claimed;
+		const struct cc__waiter *node;
 		struct cc__parker *who;
 
 		sleeper_start(&s, rt, kind, wait_main, init(&w));
 		who = until_parked(&s);
-		taken = point_hold("wake.taken_under_lock", &w.w);
+		node = w.sem.q.head;
+		taken = point_hold("wake.taken_under_lock", node);
 		flush = point_hold("wake.before_flush", NULL);
 		claimed = point_hold("wake.claimed", who);
 		post_start(&p, &w.sem);
 		point_until_held(taken);
-		CHECK(w.sem.q.head == NULL && w.w.next == NULL);	/* off the list */
-		CHECK_EQ(cc__load(&w.w.reason, CC__ACQUIRE), CC__REASON_NONE);
+		CHECK(w.sem.q.head == NULL && node->next == NULL);	/* off the list */
+		CHECK_EQ(cc__load(&node->reason, CC__ACQUIRE), CC__REASON_NONE);
 		CHECK_EQ(state_of(who), CC__PARKED);
 		point_release(taken);
 		point_until_held(flush);
-		CHECK_EQ(cc__load(&w.w.reason, CC__ACQUIRE), CC__REASON_DATA);	/* told */
+		CHECK_EQ(cc__load(&node->reason, CC__ACQUIRE), CC__REASON_DATA);	/* told */
 		CHECK_EQ(state_of(who), CC__PARKED);
 		CHECK_EQ(cc__load(&w.sem.q.lock.word, CC__ACQUIRE), 0);
 		point_release(flush);
@@ -320,7 +322,7 @@ TEST(sleeper_does_not_leave_while_a_waker_holds_its_node)	/* covers: LIF-66/fz, 
 
 		sleeper_start(&s, rt, kind, wait_main, init(&w));
 		who = until_parked(&s);
-		taken = point_hold("wake.taken_under_lock", &w.w);
+		taken = point_hold("wake.taken_under_lock", w.sem.q.head);
 		post_start(&p, &w.sem);
 		point_until_held(taken);
 		cc__store(&w.cancel, 1, CC__SEQ_CST);
@@ -351,7 +353,7 @@ TEST(sleeper_does_not_leave_while_a_waker_holds_the_lock)	/* covers: RES-56/f */
 		sleeper_start(&s, rt, kind, wait_main, init(&w));
 		who = until_parked(&s);
 		told = point_hold("wake.told_under_lock", &w.sem.q);
-		after = point_hold("wait.after_park", &w.w);
+		after = point_hold("wait.after_park", w.sem.q.head);
 		post_start(&p, &w.sem);
 		point_until_held(told);
 		cc__unpark(who);
@@ -456,16 +458,17 @@ TEST(claim_meets_a_parker_that_has_been_recycled)	/* covers: LIF-64/f, LIF-65/f,
 			struct poster p;
 			struct point *held;
 			struct cc__parker *who;
-			uint64_t asleep;
+			uint64_t old, asleep;
 
 			sleeper_start(&s, rt, kind, wait_main, init(&w));
 			who = until_parked(&s);
+			old = cc__word_ticket(word_of(who));
 			held = point_hold(places[i], i == 0 ? NULL : who);
 			post_start(&p, &w.sem);
 			point_until_held(held);
 			recycle(&s, &w, &fresh, init(&next));
 			asleep = word_of(who);
-			CHECK(cc__word_ticket(asleep) != w.w.ticket);
+			CHECK(cc__word_ticket(asleep) != old);
 			point_release(held);
 			post_join(&p);
 			/* Nothing was claimed, nothing enqueued. */

@@ -465,7 +465,7 @@ struct selector {
 static int select_once(struct selector *me, cc_time deadline, uint32_t *winner)
 {
 	struct cc__case cases[OBJECTS];
-	struct cc__group g;
+	struct cc__group g = {0};
 	int err = 0;
 	bool listed = true;
 
