@@ -36,6 +36,8 @@ enum cc__kind {
 enum {
 	CC__RING_FIRST = 256,	/* slots that a ring begins with */
 	CC__STEAL_MAX = 256,	/* most that move in one theft */
+	CC__AHEAD = 4,		/* how far is looked for what will be needed */
+	CC__WAIT_LINES = 8,	/* about what a wait takes of the stack, in cache lines */
 	/* What a thief may take. */
 	CC__TAKE_STARTED = 1,
 	CC__TAKE_ANY = 3,
@@ -196,11 +198,22 @@ static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum
 
 /* With many fibers neither their frames nor the tops of their stacks are in the cache
  * when their turn comes, nor is the stack's page in the TLB: both are sent for in time.
- * Of more than four, the oldest at `head`. */
-static inline void cc__ring_ahead(struct cc__fiber **slot, uint32_t mask, uint32_t head)
+ * Who has yielded needs a line of its stack, who has waited comes back through some. */
+static inline void cc__stack_ahead(const struct cc__fiber *started, unsigned lines)
 {
-	__builtin_prefetch(slot[(head + 4) & mask]);
-	__builtin_prefetch(slot[(head + 2) & mask]->run.context.sp);
+	const char *sp = (const void *)started->run.context.sp;
+
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < lines; i++)
+		__builtin_prefetch(sp + (size_t)i * 64);
+}
+
+/* Of more than CC__AHEAD, the oldest at `head`. */
+static inline void cc__ring_ahead(struct cc__fiber **slot, uint32_t mask, uint32_t head,
+                                  unsigned lines)
+{
+	__builtin_prefetch(slot[(head + CC__AHEAD) & mask]);
+	cc__stack_ahead(slot[(head + CC__AHEAD / 2) & mask], lines);
 }
 
 /* The oldest started one.  Under R1; relaxed: as above. */
@@ -212,8 +225,8 @@ static inline struct cc__fiber *cc__ring_oldest_ahead(struct cc__ring *r)
 	if (count == 0)
 		return NULL;
 	cc__store(&r->head, head + 1, CC__RELAXED);
-	if (count > 4)
-		cc__ring_ahead(r->slot, r->mask, head);
+	if (count > CC__AHEAD)
+		cc__ring_ahead(r->slot, r->mask, head, CC__WAIT_LINES);
 	return r->slot[head & r->mask];
 }
 
@@ -226,8 +239,8 @@ static inline struct cc__fiber *cc__ring_turn(struct cc__ring *r, struct cc__fib
 
 	if (head == tail)
 		return NULL;
-	if (tail - head > 4)
-		cc__ring_ahead(slot, mask, head);
+	if (tail - head > CC__AHEAD)
+		cc__ring_ahead(slot, mask, head, 1);
 	next = slot[head & mask];
 	slot[tail & mask] = f;
 	cc__store(&r->head, head + 1, CC__RELAXED);

@@ -46,6 +46,13 @@ static inline void make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc
 	enqueue(w, f, kind);
 }
 
+/* f, started and woken, may be next, before the queue looks ahead. */
+static inline void send_for(const struct cc__worker *w, const struct cc__fiber *f)
+{
+	if (cc__ring_length(&w->queue.ring[CC__READY]) <= CC__AHEAD)
+		cc__stack_ahead(f, CC__WAIT_LINES);
+}
+
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	make_ready(w, f, kind);
@@ -227,9 +234,11 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
  * know or to steal: most are. */
 static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 {
-	return w != NULL && f->home == ((uintptr_t)w->sched | CC_MIGRATE_FREE) &&
-	       cc__fiber_started(f) && w->wakes == CC__READY && !cc__watched() &&
-	       cc__runq_append(&w->queue, f, CC__READY);
+	if (w == NULL || f->home != ((uintptr_t)w->sched | CC_MIGRATE_FREE) ||
+	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched())
+		return false;
+	send_for(w, f);
+	return cc__runq_append(&w->queue, f, CC__READY);
 }
 
 void cc__schedule(struct cc__parker *p)

@@ -9,7 +9,7 @@
 
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
 {
-	struct cc__waiter *w = cc__waitq_claim(q);
+	struct cc__waiter *w = cc__waitq_first(q);
 
 	if (w != NULL)
 		cc__batch_add(b, cc__waitq_tell(w, reason, result));

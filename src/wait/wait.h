@@ -121,7 +121,7 @@ bool cc__group_claim(struct cc__group *g, uint32_t winner);
 /* Under the list's lock: the first waiter that is still to be had, off the list and
  * the caller's to serve: what is to be moved is moved now.  Waiters of groups that
  * are decided are dropped on the way.  NULL: nobody waits. */
-static inline struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
+static inline struct cc__waiter *cc__waitq_first(struct cc__waitq *q)
 {
 	struct cc__waiter *w;
 
@@ -131,6 +131,18 @@ static inline struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
 			return w;
 	}
 	return NULL;
+}
+
+/* The same, and what will be wanted of the next is sent for, should his turn come soon. */
+static inline struct cc__waiter *cc__waitq_claim(struct cc__waitq *q)
+{
+	struct cc__waiter *w = cc__waitq_first(q);
+
+	if (q->head != NULL) {
+		__builtin_prefetch(q->head->who, 1);
+		__builtin_prefetch(q->head->io, 1);
+	}
+	return w;
 }
 
 /* A wake to be made after unlock (W2); who NULL: none. */
@@ -146,6 +158,8 @@ static inline struct cc__wake cc__waitq_tell(struct cc__waiter *w, enum cc__reas
 	const struct cc__wake wake = {w->who, w->ticket};
 	struct cc__lock *lock = w->lock;
 
+	/* Its word will be claimed, and with many it is far: all of a batch at once. */
+	__builtin_prefetch(wake.who, 1);
 	CC_POINT("wake.taken_under_lock", w);
 	/* mutant: swap cc__store survives: a sleeper that sees the reason passes
 	 * our lock before it looks at the result. */
