@@ -10,6 +10,7 @@ enum { SPIN_ROUNDS = 7 };
 
 void cc__lock_slow(struct cc__lock *l)
 {
+	cc__contended();
 	for (unsigned round = 0; round < SPIN_ROUNDS; round++) {
 		uint32_t seen;
 

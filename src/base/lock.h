@@ -52,6 +52,17 @@ void cc__lock_popped(const struct cc__lock *l);
 /* Aborts with `diagnostic` and the lock stack if this thread holds a lock. */
 void cc__lock_none_held(const char *diagnostic, const char *where);
 
+/* This thread met another one at a word that both wanted; and how often it did (defined
+ * in src/os).  The scheduler wants to know: fibers that meet all the time do better on
+ * one worker. */
+#ifdef CC__EXPLORE
+#define cc__contended() ((void)0)
+#define cc__contentions() ((uint64_t)0)
+#else
+void cc__contended(void);
+uint64_t cc__contentions(void);
+#endif
+
 void cc__lock_slow(struct cc__lock *l);
 void cc__unlock_slow(struct cc__lock *l);
 

@@ -38,6 +38,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/lock.h"
 #include "base/point.h"
 
 enum { CC__RING_CLOSED = 1, CC__RING_WAITING = 2, CC__RING_FULL = 1, CC__RING_SHIFT = 2 };
@@ -187,6 +188,8 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 			return CC__RING_NOT_NOW;
 		if (n == 0)
 			tail = cc__load(&r->tail, CC__RELAXED);	/* Relaxed: as above */
+		else
+			cc__contended();
 	}
 	CC_POINT("ring.reserved", r);
 	for (*sent = n; n > 0; n--) {
@@ -221,8 +224,10 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 		if (n > 0 && cc__cas_weak(&r->head, &head, end | (head & CC__RING_MARKS),
 		                          CC__RELAXED, CC__RELAXED))
 			break;
-		if (n > 0)
+		if (n > 0) {
+			cc__contended();
 			continue;
+		}
 		if (!late) {
 			/* Acquire: the closer's error, from cc__ring_close. */
 			const uint64_t tail = cc__load(&r->tail, CC__ACQUIRE);

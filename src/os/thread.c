@@ -168,6 +168,20 @@ __attribute__((noinline)) struct cc__lock_stack *cc__lock_stack(void)
 	return &stack;
 }
 
+static _Thread_local uint64_t contentions;
+
+__attribute__((noinline)) void cc__contended(void)
+{
+	__asm__ volatile("" ::: "memory");
+	contentions++;
+}
+
+__attribute__((noinline)) uint64_t cc__contentions(void)
+{
+	__asm__ volatile("" ::: "memory");
+	return contentions;
+}
+
 /* ---- threads ---- */
 
 struct start {

@@ -107,6 +107,13 @@ void cc__idle_timer(struct cc__idle *i, cc_time deadline);
 /* Descriptors are unattended, and the calling worker has something else to do. */
 void cc__idle_poll(struct cc__idle *i);
 
+/* Somebody searches, or has just done so. */
+static inline bool cc__idle_hungry(const struct cc__idle *i)
+{
+	/* Relaxed: it decides where a fiber is queued, not whether it is found. */
+	return (int32_t)cc__load(&i->searching, CC__RELAXED) > 0;
+}
+
 /* Begin to search: searching + 1.  cc__idle_sleep returns searching too. */
 void cc__idle_search(struct cc__idle *i);
 /* Before a full probe. */

@@ -194,6 +194,10 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 	uint32_t want = CC__NOBODY;
 	unsigned turns = 0;
 
+	loot->kind = CC__READY;
+	loot->count = (loot->fiber[0] = cc__runq_take_offer(q)) != NULL;
+	if (loot->count > 0)
+		return true;
 	/* Acquire: the thief before us (3), whose gift field we take over. */
 	if (!cc__cas(&q->want, &want, asked, CC__ACQUIRE, CC__RELAXED))
 		return false;

@@ -19,7 +19,10 @@
  *     SEIZED and seen it not busy.  Never by both.
  * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.
  * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
- *     the back of the ring instead. */
+ *     the back of the ring instead.
+ * R4  The started fiber that would be next may lie in `offer` instead of in its ring,
+ *     where it is taken with one exchange, by its owner or by a thief, without the
+ *     questions above.  It is older than all of the ring: the owner takes it first. */
 #ifndef CC__SCHED_RUNQ_H
 #define CC__SCHED_RUNQ_H
 
@@ -68,6 +71,8 @@ struct cc__runq {
 
 	char apart[64];			/* from the owner's lines; the hook aligns by 16 */
 	cc__a32 want;			/* enum cc__want, and what the thief takes << 4 */
+	cc__a32 offers;			/* so many there were; written by the owner */
+	CC__ATOMIC(struct cc__fiber *) offer;	/* R4; NULL: none.  Filled by the owner */
 	struct cc__loot gift;		/* the owner's while GIVING, the thief's when GIVEN */
 };
 
@@ -76,7 +81,7 @@ void cc__runq_fini(struct cc__runq *q);
 /* The owner's: give back the memory of rings that have grown and are empty. */
 void cc__runq_trim(struct cc__runq *q);
 
-/* Anybody but the owner: half of what is there, at most CC__STEAL_MAX.  `take` is
+/* Anybody but the owner: the offer, or half of what is there, at most CC__STEAL_MAX.  `take` is
  * CC__TAKE_*; asks for `patience` turns before it seizes.  False: there is
  * nothing, or another thief is at it. */
 bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct cc__loot *loot);
@@ -91,10 +96,29 @@ static inline uint32_t cc__ring_length(const struct cc__ring *r)
 	return n > 0 ? (uint32_t)n : 0;
 }
 
-static inline uint32_t cc__runq_length(const struct cc__runq *q)
+/* About whether there is an offer. */
+static inline bool cc__runq_offered(const struct cc__runq *q)
+{
+	return cc__load(&q->offer, CC__RELAXED) != NULL;	/* Relaxed: a hint */
+}
+
+/* About how many started ones there are; how many of all. */
+static inline uint32_t cc__runq_started(const struct cc__runq *q)
 {
 	return cc__ring_length(&q->ring[CC__URGENT]) + cc__ring_length(&q->ring[CC__READY]) +
-	       cc__ring_length(&q->ring[CC__FRESH]);
+	       cc__runq_offered(q);
+}
+
+static inline uint32_t cc__runq_length(const struct cc__runq *q)
+{
+	return cc__runq_started(q) + cc__ring_length(&q->ring[CC__FRESH]);
+}
+
+/* The offer, to whoever is the first to ask; NULL: there is none. */
+static inline struct cc__fiber *cc__runq_take_offer(struct cc__runq *q)
+{
+	/* Acquire: the fiber, from the release in cc__runq_offer. */
+	return cc__runq_offered(q) ? cc__xchg(&q->offer, NULL, CC__ACQUIRE) : NULL;
 }
 
 /* ---- the owner's side ---- */
@@ -194,6 +218,19 @@ static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum
 		cc__ring_append(r, f);
 	cc__runq_leave(q);
 	return usual;
+}
+
+/* f, started and free to move, as an offer.  False: others wait here longer, and f
+ * belongs behind them. */
+static inline bool cc__runq_offer(struct cc__runq *q, struct cc__fiber *f)
+{
+	if (cc__ring_length(&q->ring[CC__READY]) > 0 || cc__runq_offered(q))
+		return false;
+	/* Relaxed, both: ours alone to write, a hint to others. */
+	cc__store(&q->offers, cc__load(&q->offers, CC__RELAXED) + 1, CC__RELAXED);
+	/* Release: the fiber, to the acquire in cc__runq_take_offer. */
+	cc__store(&q->offer, f, CC__RELEASE);
+	return true;
 }
 
 /* With many fibers neither their frames nor the tops of their stacks are in the cache

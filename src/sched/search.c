@@ -8,9 +8,7 @@
  *      inboxes       others', whole, when nothing else is left or their owner
  *                    stands still
  *
- * What its owner is about to run is left to it: a fiber that is taken over costs
- * more than it waits.  Owners write no time stamps.  The searcher remembers
- * where a queue ended, and later sees whether that entry is still there. */
+ * What its owner is about to run is left to it (steal.h). */
 #include <errno.h>
 
 #include "base/trace.h"
@@ -19,15 +17,9 @@
 
 /* How long is looked for work before sleep. */
 #define SPIN (30 * CC_USEC)
-/* What has waited so long may be taken. */
-#define AGE_STARTED (5 * CC_USEC)
-#define AGE_UNSTARTED (1 * CC_USEC)
-/* A worker that has picked nothing for so long does not come by its inbox. */
-#define AGE_INBOX (100 * CC_USEC)
-/* Turns in which the owner may hand out by itself. */
-enum { PATIENCE = 200 };
 /* On watch: the first sleep, doubled each time up to config.idle_wait; and how
- * many in a row that saw nothing before it sleeps without a watch. */
+ * many in a row that saw nothing, not even what is left to its owner, before it sleeps
+ * without a watch. */
 #define WATCH_FIRST (100 * CC_USEC)
 enum { WATCHES = 20 };
 
@@ -53,71 +45,6 @@ static void lives(struct cc__worker *w, enum cc__life life)
 
 /* ---- others' work ---- */
 
-/* What may be taken from v: it has waited, or nobody runs it (eager). */
-static bool has_waited(struct cc__worker *w, const struct cc__worker *v, cc_time now, bool eager)
-{
-	const struct cc__ring *ready = &v->queue.ring[CC__READY], *fresh = &v->queue.ring[CC__FRESH];
-	struct cc__sample *seen = &w->seen[v->id - 1];
-	/* Relaxed, all: hints. */
-	const uint32_t head = cc__load(&ready->head, CC__RELAXED);
-	const uint32_t fresh_head = cc__load(&fresh->head, CC__RELAXED);
-
-	if (cc__runq_length(&v->queue) - (w->only_woken ? cc__ring_length(fresh) : 0) == 0)
-		return false;
-	if (eager || cc__ring_length(&v->queue.ring[CC__URGENT]) > 0)
-		return true;
-	if (seen->fresh && seen->fresh_head == fresh_head && cc__ring_length(fresh) > 0 &&
-	    now - seen->at >= AGE_UNSTARTED)
-		return true;
-	if (now - seen->at < AGE_STARTED)
-		return false;
-	if ((int32_t)(seen->ready_tail - head) > 0 && cc__ring_length(ready) > 0)
-		return true;
-	seen->at = now;
-	seen->ready_tail = cc__load(&ready->tail, CC__RELAXED);
-	seen->fresh_head = fresh_head;
-	seen->fresh = cc__ring_length(fresh) > 0;
-	return false;
-}
-
-static bool steal_from(struct cc__worker *w, struct cc__worker *v)
-{
-	struct cc__loot *loot = &w->loot;
-
-	cc__count(&w->counters.steal_tries);
-	if (!cc__runq_steal(&v->queue, w->only_woken ? CC__TAKE_STARTED : CC__TAKE_ANY, PATIENCE,
-	                    loot))
-		return false;
-	CC__EVENT(CC__EV_STEAL, v, w->id, loot->count);
-	cc__count(&w->counters.steal_hits);
-	cc__count_by(&w->counters.stolen, loot->count);
-	w->seen[v->id - 1].at = cc__now();	/* begin anew */
-	cc__worker_move_in_many(w, loot->fiber, loot->count, loot->kind == CC__URGENT);
-	return true;
-}
-
-/* v runs one fiber for long, or sleeps. */
-static bool stands_still(struct cc__worker *w, const struct cc__worker *v, cc_time now)
-{
-	struct cc__sample *seen = &w->seen[v->id - 1];
-	const uint64_t picks = cc__load(&v->picks, CC__RELAXED);	/* Relaxed: a hint */
-
-	if (seen->picks == picks)
-		return now - seen->picked_at >= AGE_INBOX;
-	seen->picks = picks;
-	seen->picked_at = now;
-	return false;
-}
-
-/* Somebody else's inbox: it does not come by. */
-static bool take_inbox(struct cc__worker *w, struct cc__worker *v)
-{
-	struct cc__fiber *f = cc__inbox_take(&v->inbox);
-
-	cc__worker_move_in_inbox(w, f);
-	return f != NULL;
-}
-
 static bool steal(struct cc__worker *w, cc_time now, bool eager)
 {
 	struct cc__sched *s = w->sched;
@@ -126,15 +53,12 @@ static bool steal(struct cc__worker *w, cc_time now, bool eager)
 	for (unsigned i = 0; i < n; i++) {
 		struct cc__worker *v = s->worker[(first + i) % n];
 
-		if (v != w && has_waited(w, v, now, eager) && steal_from(w, v))
+		if (v != w && cc__steal(w, v, now, eager))
 			return true;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		struct cc__worker *v = s->worker[(first + i) % n];
-
-		if ((stands_still(w, v, now) || eager) && take_inbox(w, v))
+	for (unsigned i = 0; i < n; i++)
+		if (cc__steal_inbox(w, s->worker[(first + i) % n], now, eager))
 			return true;
-	}
 	return false;
 }
 
@@ -265,6 +189,7 @@ static bool spin(struct cc__worker *w)
 	cc_time now = cc__now();
 	const cc_time end = now + SPIN;
 
+	w->left_alone = false;
 	while (!probe(w, now, false)) {
 		if (now >= end)
 			return false;
@@ -290,7 +215,7 @@ static cc_time watch_of(const struct cc__worker *w)
 	const cc_time most = w->sched->config.idle_wait;
 	cc_time watch = WATCH_FIRST;
 
-	if (most == CC_FOREVER || w->fruitless >= WATCHES || !others_run(w))
+	if (most == CC_FOREVER || (w->fruitless >= WATCHES && !w->left_alone) || !others_run(w))
 		return CC_FOREVER;
 	for (unsigned n = w->fruitless; n > 0 && watch < most; n--)
 		watch *= 2;
@@ -369,6 +294,8 @@ static void retire(struct cc__worker *w)
 	CC_POINT("worker.retires", w);
 	give_away_all(w, cc__inbox_close(&w->own));
 	give_away_all(w, cc__inbox_close(&w->inbox));
+	if ((f = cc__runq_take_offer(&w->queue)) != NULL)
+		cc__worker_give_away(w, f);
 	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++)
 		while ((f = cc__runq_pop_kind(&w->queue, kind)) != NULL)
 			cc__worker_give_away(w, f);
@@ -386,6 +313,7 @@ bool cc__worker_search(struct cc__worker *w)
 	lives(w, CC__LIFE_SEARCH);
 	w->retire_at = cc__worker_temporary(w) ? cc__from_now(w->sched->config.worker_idle)
 	                                       : CC_FOREVER;
+	cc__lesson_end(w);
 	cc__idle_search(idle);
 	while (!spin(w)) {
 		const cc_time watch = watch_of(w);

@@ -200,14 +200,12 @@ static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
 	const enum cc__life life = cc__load(&w->life, CC__RELAXED);	/* Relaxed: a hint */
 
 	if (is_stuck(s, w, l)) {
-		const struct cc__ring *ring = w->queue.ring;
-
 		l->stuck++;
 		report_stall(s, w, l->now);
 		empty_inbox(s, w);
 		run_timers(w, l);
-		l->woken |= cc__ring_length(&ring[CC__URGENT]) + cc__ring_length(&ring[CC__READY]) > 0;
-		l->fresh |= cc__ring_length(&ring[CC__FRESH]) > 0;
+		l->woken |= cc__runq_started(&w->queue) > 0;
+		l->fresh |= cc__ring_length(&w->queue.ring[CC__FRESH]) > 0;
 	} else if (life == CC__LIFE_DEAD) {
 		run_timers(w, l);
 	} else if (life == CC__LIFE_SLEEP || life == CC__LIFE_SEARCH) {

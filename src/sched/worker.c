@@ -39,6 +39,17 @@ static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__k
 	pushed(w);
 }
 
+/* While somebody searches: whom w wakes may be had without a question (R4), if w does
+ * not come to it first. */
+static bool offer(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (w->wakes != CC__READY || w->only_woken || !cc__runq_offer(&w->queue, f))
+		return false;
+	w->fair_at = 0;		/* so the next pick looks there */
+	pushed(w);
+	return true;
+}
+
 /* f has just become QUEUED. */
 static inline void make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
@@ -51,6 +62,15 @@ static inline void send_for(const struct cc__worker *w, const struct cc__fiber *
 {
 	if (cc__ring_length(&w->queue.ring[CC__READY]) <= CC__AHEAD)
 		cc__stack_ahead(f, CC__WAIT_LINES);
+}
+
+/* f has been woken by w. */
+static inline void wake_here(struct cc__worker *w, struct cc__fiber *f)
+{
+	send_for(w, f);
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+	if (__builtin_expect(!cc__idle_hungry(w->idle), 1) || !offer(w, f))
+		enqueue(w, f, w->wakes);
 }
 
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
@@ -97,6 +117,8 @@ static void move_in_as(struct cc__worker *w, struct cc__fiber *f, enum cc__kind 
 	enqueue(w, f, kind);
 	if (kind == CC__URGENT)
 		w->fair_at = 0;
+	/* Relaxed: our own. */
+	w->lesson.turned = cc__load(&w->queue.ring[CC__READY].tail, CC__RELAXED);
 }
 
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)
@@ -179,19 +201,35 @@ static bool push_inbox(struct cc__idle *idle, struct cc__worker *to, struct cc__
 	return true;
 }
 
+/* Unless it is stuck or too much waits there already. */
+static bool push_to(struct cc__sched *s, struct cc__worker *to, struct cc__fiber *f)
+{
+	/* Relaxed: a hint. */
+	return cc__load(&to->stuck, CC__RELAXED) == 0 &&
+	       cc__inbox_length(&to->inbox) < s->config.inbox_max &&
+	       push_inbox(s->idle, to, &to->inbox, f);
+}
+
 /* By a thread that is no worker of s: to the worker that ran f last and may have
- * it in its cache, unless that is stuck or too much waits there already. */
+ * it in its cache. */
 static void push_from_outside(struct cc__sched *s, struct cc__fiber *f)
 {
 	struct cc__worker *to = last_worker(s, f);
 
 	came_from_outside(f, to);
-	/* Relaxed: a hint. */
-	if (to != NULL && cc__load(&to->stuck, CC__RELAXED) == 0 &&
-	    cc__inbox_length(&to->inbox) < s->config.inbox_max &&
-	    push_inbox(s->idle, to, &to->inbox, f))
+	if (to == NULL || !push_to(s, to, f))
+		cc__sched_give(s, f);
+}
+
+void cc__worker_send(struct cc__worker *w, struct cc__worker *to, struct cc__fiber *f)
+{
+	if (cc__fiber_stays(f)) {
+		cc__worker_move_in(w, f);
 		return;
-	cc__sched_give(s, f);
+	}
+	cc__count(&w->moved);
+	if (!push_to(w->sched, to, f))
+		cc__sched_give(w->sched, f);
 }
 
 /* f stays with a worker: to that one, or to one that it begins on. */
@@ -223,7 +261,7 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
 	else if (w == NULL)
 		push_from_outside(s, f);
 	else if (cc__fiber_started(f))
-		make_ready(w, f, w->wakes);
+		wake_here(w, f);
 	else if (w->only_woken)
 		push_from_outside(s, f);
 	else	/* its time has come, too */
@@ -231,11 +269,12 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
 }
 
 /* Woken by one that it may run beside, in its own runtime, with nobody about who wants to
- * know or to steal: most are. */
+ * know or to run it: most are. */
 static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 {
 	if (w == NULL || f->home != ((uintptr_t)w->sched | CC_MIGRATE_FREE) ||
-	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched())
+	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched() ||
+	    cc__idle_hungry(w->idle))
 		return false;
 	send_for(w, f);
 	return cc__runq_append(&w->queue, f, CC__READY);
@@ -433,6 +472,16 @@ static __attribute__((noinline)) void serve(struct cc__worker *w)
 	cc__worker_take_in(w);
 	if (cc__poll_waiting(&w->sched->poll) != 0)
 		serve_descriptors(w);
+	if (cc__lesson_due(&w->lesson))
+		cc__lesson_think(w);
+}
+
+/* The next in the ordinary order (R4). */
+static struct cc__fiber *pick_ordinary(struct cc__worker *w)
+{
+	struct cc__fiber *f = cc__runq_take_offer(&w->queue);
+
+	return f != NULL ? f : cc__runq_pop(&w->queue);
 }
 
 /* One of those whose time has come, if there are any; now and then another. */
@@ -447,7 +496,7 @@ static struct cc__fiber *pick_urgent(struct cc__worker *w)
 	}
 	w->fair_at = 0;		/* here again, for the next */
 	if (++w->favours % FAVOURS_IN_A_ROW == 0)
-		f = cc__runq_pop(&w->queue);
+		f = pick_ordinary(w);
 	return f != NULL ? f : cc__runq_pop_kind(&w->queue, CC__URGENT);
 }
 
@@ -492,11 +541,13 @@ static __attribute__((noinline)) struct cc__fiber *pick_slowly(struct cc__worker
 	/* Relaxed: our own. */
 	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at)
 		f = pick_fair(w);
-	if (f == NULL && !w->only_woken && (f = cc__runq_pop(&w->queue)) == NULL) {
+	if (f == NULL && !w->only_woken && (f = pick_ordinary(w)) == NULL) {
 		serve(w);
 		if ((f = pick_urgent(w)) == NULL)
-			f = cc__runq_pop(&w->queue);
+			f = pick_ordinary(w);
 	}
+	if (cc__runq_offered(&w->queue))
+		w->fair_at = 0;		/* another was before it */
 	return f;
 }
 

@@ -18,7 +18,8 @@
  *     pick.  So a started fiber runs after at most CC__FAIR_RUN + 9/8 of those in
  *     front of it, whose time comes meanwhile included, and CC__FAIR_RUN + 9 times
  *     those in front of it without; the nth unstarted one after n times CC__FAIR_RUN;
- *     unless somebody else takes it sooner. */
+ *     unless somebody else takes it sooner.  A started one that is sent back to the worker
+ *     it came from (T3 in steal.h) waits so long twice. */
 #ifndef CC__SCHED_WORKER_H
 #define CC__SCHED_WORKER_H
 
@@ -27,6 +28,7 @@
 #include "sched/inbox.h"
 #include "sched/runq.h"
 #include "sched/sched.h"
+#include "sched/steal.h"
 
 enum { CC__FAIR_RUN = 64 };
 
@@ -41,15 +43,6 @@ enum cc__life {
 	CC__LIFE_SLEEP,
 	CC__LIFE_DRAINING,	/* hands over what it has and ends */
 	CC__LIFE_DEAD,
-};
-
-/* What a searching worker saw of another one's queue, to tell what has waited. */
-struct cc__sample {
-	cc_time at;
-	uint32_t ready_tail, fresh_head;
-	bool fresh;			/* there was an unstarted one */
-	uint64_t picks;			/* its owner's ... */
-	cc_time picked_at;		/* ... and since when there were so many */
 };
 
 /* What the monitor knows of a worker's heartbeat (sysmon.c). */
@@ -89,8 +82,10 @@ struct cc__worker {
 	uint64_t random;
 	unsigned fruitless;		/* watches in a row that saw nothing */
 	cc_time retire_at;		/* if it finds nothing until then; CC_FOREVER: never */
-	struct cc__sample *seen;	/* of each worker; see search.c */
+	struct cc__sample *seen;	/* of each worker */
+	struct cc__lesson lesson;	/* but for its `from` */
 	struct cc__loot loot;
+	bool left_alone;		/* its last looks left something to its owner */
 	struct cc__poll_found found;	/* from a sleep in the poller to its wakes */
 
 	/* Written by the worker, read by anyone: no decision hangs on the
@@ -136,6 +131,8 @@ void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigne
 void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest);
 /* A QUEUED fiber that w has to whoever may run it, by w. */
 void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
+/* To that worker, unless it is one that stays. */
+void cc__worker_send(struct cc__worker *w, struct cc__worker *to, struct cc__fiber *f);
 /* Its inboxes, and a share of the global queue, into w's queue. */
 void cc__worker_take_in(struct cc__worker *w);
 /* Some timers of h that have expired: who waits is queued before others. */

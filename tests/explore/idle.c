@@ -60,7 +60,7 @@ static void three_workers(void)
 
 static unsigned length_of(unsigned i)
 {
-	return cc__ring_length(&queue[i].ring[CC__READY]);
+	return cc__runq_started(&queue[i]);
 }
 
 /* ---- what a worker does ---- */
@@ -74,11 +74,19 @@ static enum {
 	NOBODY_LOOKS_FOR_WHAT_IS_LEFT,
 } hole;
 
+static bool offers;	/* .init's: who pushes offers, while somebody searches */
+
+static void queue_own(unsigned me, struct cc__fiber *f)
+{
+	if (!offers || !cc__idle_hungry(idle) || !cc__runq_offer(&queue[me], f))
+		MC_ASSERT(cc__runq_push(&queue[me], f, CC__READY));
+}
+
 static void push_own(unsigned me, struct cc__fiber *f)
 {
 	if (hole == GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me]))
 		cc__idle_call(idle, 1);
-	MC_ASSERT(cc__runq_push(&queue[me], f, CC__READY));
+	queue_own(me, f);
 	if (hole != GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me]))
 		cc__idle_call(idle, length_of(me));
 }
@@ -218,11 +226,18 @@ static bool search(unsigned me)
 	return true;
 }
 
+static struct cc__fiber *pick(unsigned me)
+{
+	struct cc__fiber *f = cc__runq_take_offer(&queue[me]);
+
+	return f != NULL ? f : cc__runq_pop(&queue[me]);
+}
+
 static void run_all(unsigned me)
 {
 	struct cc__fiber *f;
 
-	while ((f = cc__runq_pop(&queue[me])) != NULL)
+	while ((f = pick(me)) != NULL)
 		take(f);
 }
 
@@ -250,7 +265,7 @@ static void work_then_hog(unsigned me)
 	do
 		if (!search(me))
 			return;
-	while ((f = cc__runq_pop(&queue[me])) == NULL);
+	while ((f = pick(me)) == NULL);
 	take(f);
 }
 
@@ -321,6 +336,39 @@ IDLE_SCENARIO(idle_push_and_two_sleepers, .init = three_workers,
 IDLE_SCENARIO(idle_searcher_leaves, .init = three_workers,
               .body = {push_twice_and_hog, hog_1, hog_2}, .weak = MC_NONE, .final = two_taken)
 /* covers: RES-58/m */
+
+/* ---- an offer ---- */
+
+/* It is reached like what is in a ring, though it was made for a searcher who has found
+ * something else by then, or falls asleep. */
+static void two_workers_with_offers(void)
+{
+	two_workers();
+	offers = true;
+}
+
+static void three_workers_with_offers(void)
+{
+	three_workers();
+	offers = true;
+}
+
+/* It comes back to its queue once. */
+static void push_twice_and_run_one(void)
+{
+	struct cc__fiber *f;
+
+	push_twice_and_hog();
+	if ((f = pick(0)) != NULL)
+		take(f);
+}
+IDLE_SCENARIO(idle_offer_reaches_a_worker, .init = two_workers_with_offers,
+              .body = {push_and_hog, work_1}, .daemon = 2, .final = one_taken)
+IDLE_SCENARIO(idle_offer_taken_back, .init = two_workers_with_offers,
+              .body = {push_twice_and_run_one, work_1}, .daemon = 2, .bound = 2,
+              .final = two_taken)
+IDLE_SCENARIO(idle_searcher_leaves_an_offer, .init = three_workers_with_offers,
+              .body = {push_twice_and_hog, hog_1, hog_2}, .weak = MC_NONE, .final = two_taken)
 
 /* ---- a push from outside ---- */
 

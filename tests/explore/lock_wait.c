@@ -18,6 +18,10 @@
 #undef cc__relax
 #define CC__EXPLORE
 
+void cc__contended(void)
+{
+}
+
 #include "shim_wait.h"
 
 static struct object {

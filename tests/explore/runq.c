@@ -62,8 +62,10 @@ static void thief_twice(void)
 /* The rest is the owner's; then everything has been somewhere once. */
 static void drain(int n)
 {
-	struct cc__fiber *f;
+	struct cc__fiber *f = cc__runq_take_offer(&q);
 
+	if (f != NULL)
+		take(f);
 	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++)
 		while ((f = cc__runq_pop_kind(&q, kind)) != NULL)
 			take(f);
@@ -122,6 +124,53 @@ SCENARIO(runq_fresh_from_both_ends, .init = with_one_fresh, .body = {push_fresh_
 
 SCENARIO(runq_owner_and_two_thieves, .init = with_one_fresh, .body = {push_and_pop, thief, thief},
          .final = two_once, .weak = 1)
+
+/* ---- the offer (R4) ---- */
+
+static void offer(int i)
+{
+	MC_ASSERT(cc__runq_offer(&q, fill(i)));
+}
+
+/* The owner's next: the offer before the ring. */
+static void pick(void)
+{
+	struct cc__fiber *f = cc__runq_take_offer(&q);
+
+	if (f != NULL)
+		take(f);
+	else
+		pop();
+}
+
+static void offer_then_pick(void)
+{
+	offer(0);
+	push(1, CC__READY);
+	pick();
+	pick();
+}
+
+/* The place is free again, for the next. */
+static void offer_twice(void)
+{
+	offer(0);
+	pick();
+	offer(1);
+	pick();
+}
+
+static void with_an_offer(void)
+{
+	empty();
+	offer(0);
+}
+SCENARIO(runq_offer_goes_to_owner_or_thief, .init = empty, .body = {offer_then_pick, thief},
+         .final = two_once)
+SCENARIO(runq_offers_one_after_another, .init = empty, .body = {offer_twice, thief_twice},
+         .final = two_once)
+SCENARIO(runq_offer_and_two_thieves, .init = with_an_offer, .body = {pick, thief, thief},
+         .final = one_once)
 
 /* ---- ask and give ---- */
 

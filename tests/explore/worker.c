@@ -6,8 +6,8 @@
  * threads, and the bodies those after them.  Somebody stops it, or its workers are
  * daemons that may sleep for ever.
  *
- * The search is included, with microseconds that are none: on a clock that stands
- * still its spin would not end.
+ * The search is included, and the thief, with microseconds that are none: on a clock that
+ * stands still its spin would not end.
  *
  * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/worker.c
@@ -25,6 +25,7 @@
 #undef CC_USEC
 #define CC_USEC ((cc_time)0)
 #include "sched/search.c"
+#include "sched/steal.c"
 
 /* ---- stacks ---- */
 
@@ -745,6 +746,26 @@ WORKER_SCENARIO(workers_wake_from_outside, .weak = MC_NONE, .bound = 1,
                 .final = one_run)
 WORKER_SCENARIO(workers_spawn_from_outside, .weak = MC_NONE, .bound = 1, .init = start_two,
                 .body = {spawn_detached_twice}, .daemon = 3, .final = two_run)
+
+/* Who wakes a fiber and hogs: as an offer (R4 in runq.h) or in the ring, it gets the other
+ * worker, whether that searches or falls asleep. */
+static int wake_and_hog(void *arg)
+{
+	(void)arg;
+	raise_and_unpark();
+	mc_wait_while(&tasks_run, 0);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	return 0;
+}
+
+static void start_two_with_sleeper_and_hog(void)
+{
+	start_two_with_sleeper();
+	spawn_in_init(NULL, wake_and_hog, NULL);
+}
+WORKER_SCENARIO(workers_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
+                .init = start_two_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
+                .final = two_run)
 
 /* Both agree that it is over, or both go on. */
 WORKER_SCENARIO(workers_stop, .weak = MC_NONE, .bound = 1, .init = start_two, .body = {stop},

@@ -124,6 +124,38 @@ TEST(urgent_fibers_come_out_when_asked_for)
 	end();
 }
 
+/* ---- the offer ---- */
+
+TEST(offer_is_for_the_first_who_asks)
+{
+	begin();
+	push(0, 2, CC__FRESH);
+	CHECK(cc__runq_offer(queue, &frame[10]));
+	CHECK_EQ(cc__runq_length(queue), 3);
+	CHECK_EQ(cc__runq_started(queue), 1);
+	CHECK_EQ(steal(CC__TAKE_STARTED), 1);	/* before all others */
+	check_loot(CC__READY, 10, 1);
+	CHECK(cc__runq_take_offer(queue) == NULL);
+	CHECK(cc__runq_offer(queue, &frame[11]));
+	CHECK_EQ(number_of(cc__runq_take_offer(queue)), 11);
+	CHECK_EQ(steal(CC__TAKE_STARTED), 0);
+	CHECK_EQ(pop(), 1);
+	CHECK_EQ(pop(), 0);
+	end();
+}
+
+TEST(nobody_is_offered_before_those_who_wait_longer)
+{
+	begin();
+	push(0, 1, CC__READY);
+	CHECK(!cc__runq_offer(queue, &frame[10]));
+	CHECK_EQ(pop(), 0);
+	CHECK(cc__runq_offer(queue, &frame[10]));
+	CHECK(!cc__runq_offer(queue, &frame[11]));
+	CHECK_EQ(number_of(cc__runq_take_offer(queue)), 10);
+	end();
+}
+
 /* ---- thieves ---- */
 
 TEST(thief_gets_the_older_half)	/* covers: SCH-20/u */
