@@ -773,7 +773,9 @@ TEST(idle_runtime_has_no_ticks)	/* covers: RES-45/b */
 		usleep(200 * 1000);
 		after = threads_named("cc-sysmon");
 		CHECK_EQ(after.count, 1);
-		CHECK_EQ(after.switches, before.switches);
+		/* In state S it may still have to switch away, and be held up before it does;
+		 * with ticks there would be a switch each. */
+		CHECK(after.switches <= before.switches + 2);
 		CHECK_EQ(counted(&m->ticks), ticks);
 	}
 	CHECK_EQ(cc_runtime_free(rt), 0);
