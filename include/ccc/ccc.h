@@ -2,6 +2,7 @@
 #ifndef CCC_CCC_H
 #define CCC_CCC_H
 
+#include <ccc/arena.h>
 #include <ccc/base.h>
 #include <ccc/blocking.h>
 #include <ccc/chan.h>
