@@ -74,7 +74,8 @@ CC_API int cc_arena_alloc_aligned(CCArena *arena, size_t size, size_t align, voi
  * is never reset: what is put back is used for later pieces of about its size (25 % larger
  * at most).  Under a short lock.  Put is told the size that was asked for.  While a mark
  * is open, pieces are allocated like anything else, and those put back stay unused, and
- * count as given, until the next reset.  EINVAL: no arena, no out, not a piece; ENOMEM.  Any thread; never parks. */
+ * count as given, until the next reset.  EINVAL: no arena, no out, not a piece, or one that
+ * was put back already, as far as that can be seen; ENOMEM.  Any thread; never parks. */
 CC_API int cc_arena_get(CCArena *arena, size_t size, void **out);
 CC_API int cc_arena_put(CCArena *arena, void *piece, size_t size);
 

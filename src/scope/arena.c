@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/point.h"
 #include "os/fork.h"
 #include "os/memory.h"
 
@@ -22,7 +21,6 @@ static char *take(CCArena *a, struct cc__arena_block *b, size_t least, size_t mo
 		if (left < gap || left - gap < least)
 			return NULL;
 		*got = left - gap < most ? left - gap : most;
-		CC_POINT("arena: take", a);
 		/* Relaxed: nobody has written above `used` since the block was made current, or
 		 * since somebody was alone; what is given back was never used (N1). */
 		if (!cc__cas_weak(&b->used, &used, used + gap + *got, CC__RELAXED, CC__RELAXED))

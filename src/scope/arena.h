@@ -44,7 +44,7 @@ struct cc__arena_large {
 /* Memory that nobody uses begins with one. */
 struct cc__arena_free {
 	struct cc__arena_free *next;	/* lock */
-	size_t size;			/* lock */
+	size_t sealed;			/* lock; its size, as nobody else would write it */
 };
 
 /* Lies in the arena itself, after the place that it names. */

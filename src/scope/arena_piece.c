@@ -4,6 +4,7 @@
  * next that is not much smaller.  What is listed begins with its link; the rest of it is
  * hidden from whoever still has its address. */
 #include <errno.h>
+#include <string.h>
 
 #include "os/fork.h"
 #include "os/memory.h"
@@ -19,6 +20,12 @@ static bool is_marked(const CCArena *a)
 
 /* ---- lists ---- */
 
+/* A size to what stands in free memory at p, and back. */
+static size_t seal(const struct cc__arena_free *p, size_t size)
+{
+	return size ^ (uintptr_t)p * 0x9e3779b97f4a7c15;
+}
+
 /* Under the lock. */
 static void push(CCArena *a, struct cc__arena_free **list, void *p, size_t size)
 {
@@ -26,7 +33,7 @@ static void push(CCArena *a, struct cc__arena_free **list, void *p, size_t size)
 
 	cc__memory_show(f, sizeof *f);
 	f->next = *list;
-	f->size = size;
+	f->sealed = seal(f, size);
 	*list = f;
 	a->listed += size;
 }
@@ -37,8 +44,21 @@ static void *pop(CCArena *a, struct cc__arena_free **list)
 	struct cc__arena_free *f = *list;
 
 	*list = f->next;
-	a->listed -= f->size;
+	a->listed -= seal(f, f->sealed);
+	f->sealed = 0;	/* is_listed must not see it again */
 	return f;
+}
+
+/* Whether the caller's piece is none of his any more.  It holds anything, which tools that
+ * watch memory would not let us read. */
+static bool is_listed(const void *p, size_t size)
+{
+	struct cc__arena_free f;
+
+	if (CC__MEMORY_WATCHED)
+		return false;
+	memcpy(&f, p, sizeof f);
+	return seal(p, f.sealed) == size;
 }
 
 /* ---- ends of stretches ---- */
@@ -68,9 +88,9 @@ bool cc__arena_unlist_end(CCArena *a, size_t least, struct cc__stretch *s)
 	if (cc__load(&a->ends_there, CC__RELAXED) == 0 || is_marked(a))
 		return false;
 	cc__lock(&a->lock, CC__RANK_POOL);
-	found = a->ends != NULL && a->ends->size >= least;
+	found = a->ends != NULL && seal(a->ends, a->ends->sealed) >= least;
 	if (found) {
-		s->end = (char *)a->ends + a->ends->size;
+		s->end = (char *)a->ends + seal(a->ends, a->ends->sealed);
 		s->at = pop(a, &a->ends);
 		cc__store(&a->ends_there, a->ends != NULL, CC__RELAXED);
 	}
@@ -238,6 +258,8 @@ int cc_arena_put(CCArena *a, void *piece, size_t size)
 	if (is_large(a, given))
 		return put_large(a, piece);
 	CC__ASSERT(is_ours(a, piece), "arena: what is put back is not from it");
+	if (is_listed(piece, given))
+		return EINVAL;
 	cc__memory_hide(piece, given);
 	if (is_marked(a) || (list = list_of(a, given)) == NULL)
 		return 0;	/* unused until the reset */

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "os/memory.h"
+
 static void *get(CCArena *a, size_t size)
 {
 	void *p = NULL;
@@ -162,6 +164,26 @@ TEST(arena_large_allocation_before_a_mark_may_go_before_it_is_restored)
 	CHECK_EQ(cc_arena_restore(a, m), 0);
 	CHECK(is_intact(&old));
 	CHECK_EQ(stats_of(a).asked, 30000);
+	CHECK_EQ(cc_arena_free(a), 0);
+}
+
+/* Of each size, so that the link and what else stands there has room in all of them. */
+TEST(arena_refuses_a_piece_that_was_put_already)
+{
+	CCArena *a;
+
+	if (CC__MEMORY_WATCHED)
+		SKIP("the tool that watches would not let it look");
+	REQUIRE((a = cc_arena_new()) != NULL);
+	for (size_t size = 1; size < 10000; size += 1 + size / 7) {
+		void *p = get(a, size);
+
+		for (int round = 0; round < 3; round++) {
+			CHECK_EQ(cc_arena_put(a, p, size), 0);
+			CHECK_EQ(cc_arena_put(a, p, size), EINVAL);
+			CHECK(get(a, size) == p);	/* unwritten, and yet a piece */
+		}
+	}
 	CHECK_EQ(cc_arena_free(a), 0);
 }
 
