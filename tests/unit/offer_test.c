@@ -6,6 +6,8 @@
  * sees. */
 #include "test.h"
 
+#include <sched.h>
+
 #include "waitables.h"
 #include "workers.h"
 
@@ -192,7 +194,7 @@ static int member(void *arg)
 	cc__add(&c->started, 1, CC__RELEASE);
 	while (cc__load(&c->over, CC__ACQUIRE) == 0) {
 		cc__store(&c->on[me], here(), CC__RELEASE);
-		for (int i = 0; i < 8 && cc__load(&c->meet, CC__RELAXED) != 0; i++)
+		for (int i = 0; i < 1024 && cc__load(&c->meet, CC__RELAXED) != 0; i++)
 			cc__contended();
 		cc_yield();
 	}
@@ -227,8 +229,10 @@ static int spawn_crowd(void *arg)
 	TEST_UNTIL(cc__load(&c->started, CC__ACQUIRE) == CROWD);
 	CHECK_EQ(at_home(c), 0);
 	cc__store(&c->meet, 1, CC__RELEASE);
-	while (at_home(c) < CROWD - 1)
+	while (at_home(c) < CROWD - 1) {
 		cc_yield();
+		sched_yield();
+	}
 	cc__store(&c->over, 1, CC__RELEASE);
 	return 0;
 }
