@@ -30,7 +30,10 @@
 /* ---- stacks ---- */
 
 enum { STACKS = 4 };
-static struct cc__stack stack[STACKS];
+static struct described {
+	struct cc__stack stack;
+	struct cc__timer alarm;
+} described[STACKS];
 static int pool;				/* stands for the pool's lock */
 static struct cc__stack_list free_stacks;	/* pool */
 static unsigned stacks_most = STACKS;		/* .init's */
@@ -39,8 +42,10 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 {
 	(void)config;
 	*p = (struct cc__stack_pool){0};
-	for (unsigned i = 0; i < stacks_most; i++)
-		cc__stack_push(&free_stacks, &stack[i]);
+	for (unsigned i = 0; i < stacks_most; i++) {
+		described[i].stack.alarm = offsetof(struct described, alarm);
+		cc__stack_push(&free_stacks, &described[i].stack);
+	}
 	return 0;
 }
 
