@@ -8,6 +8,7 @@
 #include <ccc/chan.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
+#include <ccc/nursery.h>
 #include <ccc/runtime.h>
 #include <ccc/select.h>
 #include <ccc/stats.h>

@@ -21,6 +21,8 @@ enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
 	CC__RANK_POLLS = 30,	/* who waits for descriptors at all */
 	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
+	CC__RANK_SCOPES = 44,	/* a tree of scopes: who waits is listed under his object's lock */
+	CC__RANK_MEMBERS = 46,	/* who waits in a scope */
 	CC__RANK_TIMER = 50,	/* a worker's timers */
 	CC__RANK_POOL = 60,	/* pools of stacks, the global queue's list */
 	CC__RANK_SLAB = 70,	/* growing a slab: the innermost */

@@ -237,5 +237,5 @@ int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_t
 		return ENOTSUP;
 	if (rt == NULL && (err = current(&rt)) != 0)
 		return err;
-	return cc__sched_spawn(&rt->sched, out, options, main, arg);
+	return cc__sched_spawn(&rt->sched, out, options, main, arg, NULL);
 }

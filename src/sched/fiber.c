@@ -17,6 +17,8 @@ _Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million task
 _Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
 _Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC__NAME_MAX,
                "a name beside the timer");
+_Static_assert(sizeof((struct cc__fiber *)0)->payload.child <= CC__PAYLOAD - CC__NAME_MAX,
+               "a name beside what a child runs");
 
 static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
 

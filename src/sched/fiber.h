@@ -51,6 +51,13 @@ struct cc__name {
 	char text[CC__NAME_MAX];
 };
 
+/* What a child of a nursery runs (scope/nursery.c). */
+struct cc__child {
+	cc_task_main *main;
+	void *arg;
+	void *nursery;
+};
+
 struct cc__fiber {
 	struct cc__parker parker;	/* first: a parker that is no thread is a fiber */
 	union {
@@ -74,6 +81,10 @@ struct cc__fiber {
 			void *arg;
 			struct cc__timer timer;
 		} later;		/* while it is LATER */
+		struct {
+			void *arg;
+			struct cc__child what;
+		} child;		/* of a nursery */
 		unsigned char bytes[CC__PAYLOAD];
 	} payload;			/* the task's; a name takes its last 16 bytes */
 };
@@ -81,6 +92,13 @@ struct cc__fiber {
 static inline struct cc__fiber *cc__fiber_of(struct cc__parker *p)
 {
 	return (struct cc__fiber *)(void *)p;
+}
+
+/* The frame that a child is in. */
+static inline struct cc__fiber *cc__fiber_of_child(struct cc__child *child)
+{
+	return (struct cc__fiber *)(void *)((char *)child -
+	                                    offsetof(struct cc__fiber, payload.child.what));
 }
 
 static inline struct cc__sched *cc__fiber_home(const struct cc__fiber *f)
@@ -91,6 +109,12 @@ static inline struct cc__sched *cc__fiber_home(const struct cc__fiber *f)
 static inline CCMigration cc__fiber_migration(const struct cc__fiber *f)
 {
 	return (CCMigration)(f->home & 3);
+}
+
+/* That of an unstarted child, as it was spawned; NULL: it is none.  f is the caller's. */
+static inline const void *cc__fiber_nursery(const struct cc__fiber *f)
+{
+	return f->payload.arg == &f->payload.child.what ? f->payload.child.what.nursery : NULL;
 }
 
 /* Once started it stays with its worker. */

@@ -155,6 +155,27 @@ bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 	return found;
 }
 
+struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery)
+{
+	struct cc__ring *r = &q->ring[CC__FRESH];
+	struct cc__fiber *f = NULL;
+
+	cc__runq_enter(q);
+	if (cc__ring_length(r) > 0) {
+		/* Relaxed, both: under R1. */
+		const uint32_t newest = cc__load(&r->tail, CC__RELAXED) - 1;
+
+		f = r->slot[newest & r->mask];
+		/* It is in our queue, so nobody runs it and it is what it was. */
+		if (cc__fiber_nursery(f) == nursery && !cc__fiber_stays(f))
+			cc__store(&r->tail, newest, CC__RELAXED);
+		else
+			f = NULL;
+	}
+	cc__runq_leave(q);
+	return f;
+}
+
 /* ---- the thief's side ---- */
 
 static void copy(struct cc__loot *to, const struct cc__loot *from)

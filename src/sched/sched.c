@@ -233,6 +233,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	int err;
 
 	*s = (struct cc__sched){.config = *config};
+	cc__root_init(&s->root);
 	cc__fence_heavy_start();
 	cc__poll_init(&s->poll, &s->config.allocator);
 	s->poll.unattended = cc__worker_unattended;
@@ -286,9 +287,25 @@ static bool wait_for_end(struct cc__sched *s, cc_time deadline)
 	return true;
 }
 
+struct cc__member **cc__member_slot(struct cc__parker *p)
+{
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	if (cc__word_is_thread(cc__load(&p->word, CC__RELAXED)))
+		return &((struct cc__thread *)(void *)p)->member;
+	/* Relaxed: our own. */
+	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
+}
+
 const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 {
-	return &cc__fiber_home(cc__fiber_of(p))->cancel;
+	struct cc__member *m = *cc__member_slot(p);
+
+	if (m != NULL)
+		return cc__member_flag(m);
+	/* Relaxed: as above. */
+	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED))
+	           ? NULL
+	           : &cc__fiber_home(cc__fiber_of(p))->cancel;
 }
 
 /* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there
@@ -301,6 +318,7 @@ static void cancel_tasks(struct cc__sched *s)
 	cc__fence_heavy();
 	CC_POINT("stop.cancel", s);
 	cc__fiber_unpark_all(s);
+	cc__scope_cancel(&s->root.scope, CC__CANCEL, false);
 }
 
 /* What those who were cancelled have to come to their end: as long again as they had
@@ -364,7 +382,7 @@ static bool options_good(const CCTaskOptions *o)
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
+                    cc_task_main *main, void *arg, const struct cc__child *child)
 {
 	struct cc__thread *t;
 	struct cc__worker *here = NULL;
@@ -390,7 +408,9 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	id = next_id(t);
 	cc__frame_begin(f, s, id, options, out == NULL);
 	f->run.main = main;
-	f->payload.arg = arg;
+	if (child != NULL)
+		f->payload.child.what = *child;
+	f->payload.arg = child != NULL ? &f->payload.child.what : arg;
 	if (out != NULL)
 		*out = (CCTask){.frame = f, .id = id};
 	if (here != NULL)

@@ -15,6 +15,7 @@
 #include "sched/starved.h"
 #include "sched/sysmon.h"
 #include "sched/timer.h"
+#include "wait/cancel.h"
 
 struct cc__idle;
 struct cc__worker;
@@ -45,6 +46,7 @@ struct cc__sched {
 	uint32_t stops;			/* asked for so far; who stops's */
 	cc__a32 stopped;		/* futex: it has ended */
 	cc__a32 cancel;			/* 1: takes no new tasks, and their waits end; stays */
+	struct cc__root root;		/* around every scope of its tasks; cancelled then, too */
 	cc__a32 next_worker;		/* the next that cc__worker_next names */
 	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
 					 * the reserve may run; anybody takes all */
@@ -58,13 +60,18 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config);
  * workers.  ETIMEDOUT: it goes on, and may be stopped again. */
 int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 
-/* Run main(arg) as a fiber of s. */
+/* Run main(arg) as a fiber of s.  With a child, arg is its place in the frame instead, and
+ * it has no start. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg);
+                    cc_task_main *main, void *arg, const struct cc__child *child);
 
 /* The caller, a fiber, is about to wait for that task: if it is unstarted and at
  * hand, run it here and now, on the caller's own stack.  False: it is not. */
 bool cc__sched_run_here(CCTask task, int *result);
+/* The caller is about to wait for all children of that nursery: one of them that can be run
+ * likewise, off its queue; NULL: none.  It is run next. */
+struct cc__child *cc__sched_take_child(const void *nursery);
+void cc__sched_run_taken(struct cc__child *child);
 
 /* A QUEUED fiber that is in no queue, for whoever comes first.  Any thread. */
 void cc__sched_give(struct cc__sched *s, struct cc__fiber *f);
@@ -79,6 +86,9 @@ bool cc__sched_has_retired(const struct cc__sched *s);
 
 /* No task was there at some moment of this call. */
 bool cc__sched_at_rest(const struct cc__sched *s);
+
+/* Where p, who calls, keeps the scope that it is in. */
+struct cc__member **cc__member_slot(struct cc__parker *p);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);

@@ -22,6 +22,7 @@
 #include "wait/wait.h"
 
 struct cc__fiber;
+struct cc__member;
 
 /* Kept apart from the memory it describes, which may be discarded, and small: what many
  * fibers wait with lies side by side. */
@@ -39,6 +40,7 @@ struct cc__stack {
 	CC__ATOMIC(cc_time) stuck;
 	struct cc__stack_tools tools;
 	uint32_t alarm;			/* how far from here it lies; constant */
+	struct cc__member *member;	/* its fiber's: the scope it is in (cancel.h), or NULL */
 };
 
 struct cc__stack_region;

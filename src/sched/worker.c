@@ -384,6 +384,7 @@ static void bind(struct cc__fiber *f, struct cc__stack *s)
 	CC__EVENT(CC__EV_STACK, &f->parker, (uintptr_t)s, 0);
 	s->waiter.who = &f->parker;
 	s->main = f->run.main;
+	s->member = NULL;
 	cc__store(&s->stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
 	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
 	cc__store(&f->stack, s, CC__RELEASE);
@@ -713,6 +714,7 @@ static void fiber_main(void *worker, uintptr_t left)
 		if (cc__forked())
 			cc__fork_exit(result);	/* whatever is next here is the parent's */
 		CC_POINT("task.ended", &f->parker);
+		CC__CHECK(s->member == NULL, "task: ended with a nursery open");
 		w = cc__worker_here();	/* the task may have moved us */
 		cc__set_running(w->thread, &w->thread->parker);
 		unbind(f);
@@ -796,11 +798,8 @@ void cc_yield(void)
 
 struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
 {
-	struct cc__fiber *f = cc__fiber_of(p);
-	struct cc__waiter *w = &cc__load(&f->stack, CC__RELAXED)->waiter;	/* Relaxed: our own */
-
-	w->cancel = &cc__fiber_home(f)->cancel;
-	return w;
+	/* Relaxed: our own. */
+	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->waiter;
 }
 
 /* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */
@@ -871,15 +870,19 @@ static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self
 	       room_on(&w->sched->stacks, cc__load(&self->stack, CC__RELAXED));
 }
 
-/* f, claimed, on the stack of the fiber that calls; until its end that fiber
- * lies below it and runs when it runs. */
+/* f, which is in no queue, on the stack of the fiber that calls; until its end that
+ * fiber lies below it and runs when it runs. */
 static int run_here(struct cc__worker *w, struct cc__fiber *self, struct cc__fiber *f)
 {
 	struct cc__stack *s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
 	cc_task_main *main = f->run.main;
+	struct cc__member *const member = s->member;
 	const uint64_t control = cc__control_renew();
 	int result;
 
+	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");	/* it may park */
+	cc__count(&w->picks);
+	cc__word_claim(&f->parker, w->id);
 	CC__EVENT(CC__EV_PLACE, &self->parker, (uintptr_t)f, 0);
 	bind(f, s);
 	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
@@ -889,8 +892,10 @@ static int run_here(struct cc__worker *w, struct cc__fiber *self, struct cc__fib
 	if (cc__forked())
 		cc__fork_exit(result);	/* as in fiber_main */
 	CC_POINT("task.ended", &f->parker);
+	CC__CHECK(s->member == NULL, "task: ended with a nursery open");
 	w = cc__worker_here();	/* the task may have moved us */
 	s->waiter.who = &self->parker;
+	s->member = member;
 	cc__set_running(w->thread, &self->parker);
 	unbind(f);
 	if (cc__frame_end(f, result, true))
@@ -915,11 +920,25 @@ bool cc__sched_run_here(CCTask task, int *result)
 		cc__worker_move_in(w, f);
 		return false;
 	}
-	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");	/* it may park */
-	cc__count(&w->picks);
-	cc__word_claim(&f->parker, w->id);
 	*result = run_here(w, self, f);
 	return true;
+}
+
+struct cc__child *cc__sched_take_child(const void *nursery)
+{
+	struct cc__worker *w = cc__worker_here();
+	struct cc__fiber *self = fiber_on(w), *f = NULL;
+
+	if (self != NULL && gives_place(w, self))
+		f = cc__runq_take_child(&w->queue, nursery);
+	return f != NULL ? &f->payload.child.what : NULL;
+}
+
+void cc__sched_run_taken(struct cc__child *child)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	run_here(w, fiber_on(w), cc__fiber_of_child(child));
 }
 
 void cc__worker_run(struct cc__worker *w)

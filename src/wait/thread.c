@@ -21,6 +21,7 @@ struct cc__thread *cc__thread_make(void)
 	t->waiter.who = &t->parker;
 	t->worker = NULL;
 	t->pool = NULL;
+	t->member = NULL;
 	t->spare_ids = 0;
 	return t;
 }
@@ -30,6 +31,7 @@ void cc__thread_drop(struct cc__thread *t)
 	/* Relaxed: our own. */
 	CC__CHECK(cc__word_state(cc__load(&t->parker.word, CC__RELAXED)) == CC__OWNED,
 	          "thread: ended inside a wait");
+	CC__CHECK(t->member == NULL, "thread: ended with a nursery open");
 	cc__slab_put(&records, t);
 }
 

@@ -8,6 +8,8 @@
 
 #include "wait/wait.h"
 
+struct cc__member;
+
 struct cc__thread {
 	struct cc__parker parker;	/* first; waits of the thread itself */
 	struct cc__waiter waiter;	/* of a single one of these (W1) */
@@ -19,6 +21,7 @@ struct cc__thread {
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */
 	uint32_t turn;			/* chan's: where its next select begins */
+	struct cc__member *member;	/* its own: the scope it is in (cancel.h), or NULL */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
 

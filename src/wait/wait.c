@@ -88,13 +88,8 @@ static bool is_thread(const struct cc__parker *p)
 
 static inline struct cc__waiter *own_waiter(struct cc__parker *self)
 {
-	struct cc__waiter *own;
-
-	if (!is_thread(self))
-		return cc__fiber_waiter(self);
-	own = &((struct cc__thread *)(void *)self)->waiter;
-	own->cancel = NULL;
-	return own;
+	return is_thread(self) ? &((struct cc__thread *)(void *)self)->waiter
+	                       : cc__fiber_waiter(self);
 }
 
 /* The waiter that will be listed for what `w` asks. */
@@ -107,8 +102,7 @@ static inline struct cc__waiter *begin(struct cc__parker *self, const struct cc_
 	own->next = NULL;
 	own->lock = w->lock;
 	own->io = w->io;
-	if (w->cancel != NULL)
-		own->cancel = w->cancel;
+	own->cancel = w->cancel != NULL ? w->cancel : cc__cancel_flag(self);
 	own->index = 0;
 	/* Relaxed: nobody else knows it. */
 	cc__store(&own->reason, CC__REASON_NONE, CC__RELAXED);
@@ -148,18 +142,21 @@ static void park(struct cc__parker *self, uint64_t ticket, cc_time deadline)
 		cc__switch_away(self, ticket, deadline);
 }
 
-static bool cancelled(const cc__a32 *cancel)
+/* What the flag says; 0: go on. */
+static uint32_t cancelled(const cc__a32 *cancel)
 {
 	/* Seq_cst: after PARKING (word.h, 1).  Pairs with whoever sets the flag,
 	 * then wakes through the fence in cc__unpark (2). */
-	return cancel != NULL && cc__load(cancel, CC__SEQ_CST) != 0;
+	return cancel != NULL ? cc__load(cancel, CC__SEQ_CST) : 0;
 }
 
 /* Why a wait that nobody decided is over; 0: it is not. */
 static int ended(const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(cancel))
-		return ECANCELED;
+	const uint32_t how = cancelled(cancel);
+
+	if (how != 0)
+		return how & CC__CANCEL_LATE ? ETIMEDOUT : ECANCELED;
 	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
 }
 
@@ -167,7 +164,7 @@ static int ended(const cc__a32 *cancel, cc_time deadline)
  * flag: the other order sleeps through a cancel. */
 static void park_listed(const struct cc__waiter *w, const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(cancel))
+	if (cancelled(cancel) != 0)
 		cc__word_abort(w->who);
 	else
 		park(w->who, w->ticket, deadline);
@@ -332,7 +329,7 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 	if (self == NULL)
 		return ENOMEM;
 	cc__init(&g->winner, 0);
-	if (g->cancel == NULL && !is_thread(self))
+	if (g->cancel == NULL)
 		g->cancel = cc__cancel_flag(self);
 	ticket = cc__word_park(self);
 	for (uint32_t i = 0; i < count; i++) {

@@ -55,6 +55,10 @@ struct cc__waiter {
 	bool first;			/* the caller's: before the others, it was there before */
 };
 
+/* What a cancel flag says: the wait is over, by a deadline of somebody else; above that
+ * the reason, an error number or 0. */
+enum { CC__CANCEL = 1, CC__CANCEL_LATE = 2, CC__CANCEL_REASON_SHIFT = 2 };
+
 /* The `cancel` of a wait that nothing cancels. */
 extern const cc__a32 cc__uncancelled;
 
@@ -284,12 +288,13 @@ void cc__schedule(struct cc__parker *fiber);
  * the scheduler wakes (fiber, ticket) itself. */
 void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
 
-/* The flag that cancels the waits of a fiber which name none of their own; NULL:
- * nothing does.  Whoever sets it, unparks the fiber after that. */
-const cc__a32 *cc__cancel_flag(struct cc__parker *fiber);
+/* The flag that cancels the waits of a fiber or thread which name none of their own;
+ * NULL: nothing does.  Whoever sets it, unparks `who` after that.  A lock of rank WAITQ
+ * may be held. */
+const cc__a32 *cc__cancel_flag(struct cc__parker *who);
 
 /* The waiter of the calling fiber's single waits (W1), where it lies as long as the fiber
- * runs.  Its `who` is the fiber, its `cancel` the flag above. */
+ * runs.  Its `who` is the fiber. */
 struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);
 
 #endif

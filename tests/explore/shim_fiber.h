@@ -111,10 +111,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 
 struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
 {
-	struct cc__waiter *w = &((struct fiber *)(void *)p)->waiter;
-
-	w->cancel = cc__cancel_flag(p);
-	return w;
+	return &((struct fiber *)(void *)p)->waiter;
 }
 
 static void yield(void)

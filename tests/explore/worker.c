@@ -10,7 +10,7 @@
  * stands still its spin would not end.
  *
  * defines: CC_FIBER_QUEUE_INITIAL=2
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/worker.c
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
  * sched/sched.c sched/fiber.c sched/timer.c sched/runq.c sched/global.c sched/inbox.c
  * sched/idle.c sched/starved.c sched/later.c */
 #include <errno.h>
@@ -236,7 +236,7 @@ static void stop(void)
 /* From a body, or in .init, where it is in the global queue before anybody runs. */
 static void spawn(CCTask *out, cc_task_main *main, void *arg)
 {
-	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg, NULL) == 0);
 }
 
 static void spawn_in_init(CCTask *out, cc_task_main *main, void *arg)
@@ -371,7 +371,7 @@ static void stop_in_a_second(void)
 		return;
 	taken_back = true;
 	/* It takes no more: the tasks have been told to end. */
-	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL) == ECANCELED);
+	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL, NULL) == ECANCELED);
 	stop();
 }
 
@@ -620,7 +620,7 @@ static void start_with_later(void)
 
 	start();
 	cc__tls_set(&record[MC_THREADS - 1], NULL);
-	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL, NULL) == 0);
 	cc__tls_set(NULL, NULL);
 }
 
@@ -651,7 +651,7 @@ static void spawn_later(void)
 	const CCTaskOptions o = {.start = cc__now() + 100 * CC_SEC};
 
 	be_thread();
-	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL);
+	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL, NULL);
 }
 
 static void cancel(void)

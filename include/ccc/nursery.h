@@ -1,0 +1,114 @@
+/* nursery.h - tasks that end before the block that started them does.
+ *
+ *      int err = 0;
+ *
+ *      cc_nursery_scope(n, &err) {
+ *              cc_nursery_spawn(n, NULL, produce, numbers);
+ *              while (cc_chan_recv(numbers, &v, sizeof v) == 0)
+ *                      sum += v;
+ *      }                       // every child has ended; err is the first one's error
+ *
+ * When a child fails, the others are cancelled: whatever they wait for, now or later, ends
+ * with ECANCELED, and so does what the block itself waits for.  A call that need not wait
+ * succeeds all the same; what has been received, has been received.  Cancelling closes no
+ * channel, and loses no element.  Nurseries nest, and what cancels one cancels all that
+ * were opened inside of it, by its owner or by its children. */
+#ifndef CCC_NURSERY_H
+#define CCC_NURSERY_H
+
+#include <ccc/chan.h>
+#include <ccc/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In its owner's memory, who is whoever opened it, fiber or thread; all of it is the
+ * library's. */
+typedef struct CCNursery {
+	uint64_t opaque[32];
+} CCNursery;
+
+/* What a child's end means to the others. */
+typedef enum CCNurseryPolicy {
+	CC_NURSERY_FAIL_FAST,		/* the first error cancels all */
+	CC_NURSERY_SUPERVISE,		/* nothing */
+	CC_NURSERY_FIRST_SUCCESS,	/* the first 0 cancels all; errors do not matter then */
+} CCNurseryPolicy;
+
+/* All zero is the default. */
+typedef struct CCNurseryOptions {
+	CCRuntime *runtime;	/* of the children; NULL: cc_runtime_current() */
+	CCNurseryPolicy policy;
+	CCMigration migration;	/* of children that ask for none */
+	/* Not 0: who sleeps is not woken by a cancellation, and meets it at his next call
+	 * that has to wait. */
+	int lazy;
+} CCNurseryOptions;
+
+/* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
+ * or migration; ENOMEM; whatever kept the default runtime from starting.  Each must be
+ * joined, the inner before the outer, by who opened it: a task or thread that ends with
+ * one open stops the program.  Any thread; never parks. */
+CC_API int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
+
+/* Run main(arg) as a child.  Its result is 0 or an error.  EINVAL: not open, `options` has a
+ * start or is wrong otherwise, or the nursery is sealed and the caller not inside of it.
+ * ECANCELED: it has been cancelled.  EAGAIN, ENOMEM as for cc_task_spawn.  After an error
+ * `arg` is still the caller's; after 0, main will be called, however soon it is cancelled.
+ * Any thread; never parks. */
+CC_API int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                            void *arg);
+
+/* The same, but join does not wait for it to end by itself: when the others have, it is
+ * cancelled. */
+CC_API int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options,
+                                   cc_task_main *main, void *arg);
+
+/* Close `chan` when the nursery is sealed and its last child (daemons aside) has ended.  It
+ * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread. */
+CC_API int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
+
+/* No more children, but by those who are inside.  A body that waits for a channel that is
+ * closed by autoclose seals first.  0, the second time too; EINVAL: not open; EPERM: the
+ * caller is not its owner.  Never parks. */
+CC_API int cc_nursery_seal(CCNursery *nursery);
+
+/* Cancel everybody inside.  `reason` is an error that join returns then, if no child came
+ * before, or 0: none.  What came first stays.  EINVAL: not open.  Any thread inside of the
+ * nursery, or that knows it to be open otherwise; never parks. */
+CC_API int cc_nursery_cancel(CCNursery *nursery, int reason);
+
+/* Seal it, wait for the end of every child, and close it.  Cancellation does not end this
+ * wait; it ends the children.  Returns the first error of a child; ECANCELED if there was none but
+ * some were cut short; else 0, though it has been cancelled.  With FIRST_SUCCESS: 0 if any
+ * child succeeded.  EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner
+ * one is still open.  May park. */
+CC_API int cc_nursery_join(CCNursery *nursery);
+
+/* The memory is about to go: stops the program if the nursery is open. */
+CC_API void cc_nursery_fini(CCNursery *nursery);
+
+/* Why the caller is cancelled: 0 if it is not; the error of the child or the reason that
+ * was given; else ECANCELED.  Any thread; never parks. */
+CC_API int cc_cancel_reason(void);
+
+#ifndef __cplusplus
+/* A nursery for the block that follows, joined wherever that is left: at its end, by break,
+ * continue, return or goto, though not by longjmp.  `name` is a CCNursery *; what
+ * cc_nursery_join returns, or cc_nursery_init if that fails and the block is skipped, goes
+ * to *error unless that is NULL. */
+#define cc_nursery_scope(name, error) cc_nursery_scope_with(name, error, NULL)
+#define cc_nursery_scope_with(name, error, options) \
+	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}; \
+	     cc_nursery_scope_begin(name, error, options);)
+
+/* What the macros call. */
+CC_API int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options);
+CC_API void cc_nursery_scope_end(CCNursery (*nursery)[1]);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* nursery.h - what is inside a nursery, and how it comes to its end.
+ *
+ * N1  What its owner spawned is counted by the owner alone, without a locked instruction,
+ *     until the nursery is sealed; then it is added to what others have counted.  So only
+ *     the sum means something, and zero means "over" only with SEALED.
+ * N2  One child takes the count from one to zero under SEALED, or its owner finds zero when
+ *     he seals.  That one closes the channels, sets `over`, and touches the nursery no more;
+ *     the owner leaves when he sees `over`, and wakes for it by his parker alone.
+ * N3  A child's doings (its error, its cancelling) come before its being counted out.
+ * N4  Shared words: `word` of the tally, which every child's end writes, but for those that
+ *     the owner runs in place; nothing else, until somebody waits (cancel.h) or fails. */
+#ifndef CC__SCOPE_NURSERY_H
+#define CC__SCOPE_NURSERY_H
+
+#include <ccc/nursery.h>
+
+#include "sched/sched.h"
+#include "wait/cancel.h"
+
+/* How many are there: twice that, and whether it is sealed. */
+enum { CC__TALLY_SEALED = 1, CC__TALLY_ONE = 2 };
+
+struct cc__tally {
+	cc__a64 word;
+	cc__a32 over;			/* 1: sealed, and nobody is left (N2) */
+};
+
+struct cc__closing;
+
+/* What a CCNursery is. */
+struct cc__nursery {
+	struct cc__scope scope;
+	struct cc__parker *owner;	/* constant; NULL: not open */
+	struct cc__sched *sched;	/* constant; where children run */
+	CCNurseryPolicy policy;		/* constant */
+	CCMigration migration;		/* constant */
+	bool lazy;			/* constant */
+	bool begun;			/* the owner's; the scope form has run its body */
+	bool sealed;			/* the owner's */
+	int64_t uncounted;		/* the owner's: children not yet in the tally (N1) */
+	int *error_out;			/* the owner's; scope form */
+	struct cc__member inside;	/* the owner's */
+	CC__ATOMIC(struct cc__closing *) closing;	/* channels to close; pushed by anybody */
+	cc__a32 error;			/* the first real one of a child; 0: none yet */
+	cc__a32 marks;			/* enum cc__nursery_mark */
+	CC__ATOMIC(const void *) in_place;	/* the child that the owner runs (N4) */
+	struct cc__tally children, daemons;
+};
+
+enum cc__nursery_mark {
+	CC__CUT = 1,		/* a child ended because it was cancelled */
+	CC__SUCCEEDED = 2,	/* a child returned 0, with FIRST_SUCCESS */
+};
+
+_Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
+
+/* A child, or a daemon, has come to its end: N2, N3. */
+void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);
+
+#endif

@@ -1,0 +1,93 @@
+/* cancel.h - scopes of cancellation: a flag that ends the waits of everybody inside.
+ *
+ * Scopes nest as the code does, and what cancels one cancels all below it.  A nursery is
+ * a scope with children (scope/nursery.c); what a scheduler runs is below its root.
+ *
+ * C1  The flag is set once and for ever, and before anybody is looked for.  Who may sleep
+ *     in a scope is listed there before he is PARKING, and looks at the flag after that:
+ *     he is found, or he sees it.
+ * C2  Listed is who has waited in a scope at all, until he leaves it, and a scope once
+ *     somebody has waited in it or below it.  Who never waits passes no lock.
+ * C3  A scope lies in its owner's memory.  Whoever cancels what is around it touches it
+ *     under the root's lock, and its owner passes that lock before he leaves.
+ * C4  Nobody waits below a scope that is not listed.  Whether something around it has been
+ *     cancelled is asked for, not told: it looks again when there have been more
+ *     cancellations (cc__cancels) than when it last looked. */
+#ifndef CC__WAIT_CANCEL_H
+#define CC__WAIT_CANCEL_H
+
+#include "wait/wait.h"
+
+/* An element of a list that it can be taken off without knowing the list. */
+struct cc__link {
+	struct cc__link *next;
+	struct cc__link **place;	/* what points to it; NULL: on no list */
+};
+
+struct cc__root;
+
+struct cc__scope {
+	cc__a32 flag;			/* 0, then CC__CANCEL_* and the reason (C1) */
+	bool shield;			/* constant; nothing outside cancels it */
+	bool listed;			/* root's lock; its owner's when nobody is inside */
+	struct cc__lock lock;		/* members */
+	CC__ATOMIC(uint64_t) looked;	/* cc__cancels, when nothing was cancelled (C4) */
+	struct cc__scope *around;	/* constant; NULL: a root */
+	struct cc__root *root;		/* constant */
+	struct cc__link kin;		/* root's lock; with those that `around` is around */
+	struct cc__link *inner;		/* root's lock; listed scopes */
+	struct cc__link *members;	/* lock */
+};
+
+/* The outermost scope, and the lock of all below it. */
+struct cc__root {
+	struct cc__scope scope;
+	struct cc__lock lock;
+};
+
+/* Somebody inside a scope: its owner, or a child. */
+struct cc__member {
+	struct cc__link link;		/* scope->lock */
+	struct cc__scope *scope;	/* constant */
+	struct cc__parker *who;		/* constant */
+	struct cc__member *outer;	/* constant; where he was before */
+	bool listed;			/* his own: he has been (C2) */
+};
+
+extern cc__a64 cc__cancels;	/* so many, in the process */
+
+/* All zero but for root.scope.root. */
+void cc__root_init(struct cc__root *r);
+/* `s` is all zero but for `shield`. */
+void cc__scope_open(struct cc__scope *s, struct cc__scope *around);
+/* Nobody is inside. */
+void cc__scope_close(struct cc__scope *s);
+
+/* End all waits inside, now and later.  `how` is CC__CANCEL_*, with a reason; what came
+ * first stays.  Lazy: those who sleep are not woken for it.  No lock may be held. */
+void cc__scope_cancel(struct cc__scope *s, uint32_t how, bool lazy);
+
+/* `s` is `outer`, or inside of it. */
+bool cc__scope_within(const struct cc__scope *s, const struct cc__scope *outer);
+
+/* `slot` is where `who` keeps his innermost membership. */
+void cc__member_enter(struct cc__member *m, struct cc__scope *s, struct cc__parker *who,
+                      struct cc__member **slot);
+void cc__member_leave(struct cc__member *m, struct cc__member **slot);
+
+/* He is about to wait: the flag to look at after PARKING. */
+const cc__a32 *cc__member_flag(struct cc__member *m);
+
+bool cc__scope_look(struct cc__scope *s);
+
+/* It has been cancelled, or something around it. */
+static inline bool cc__scope_cancelled(struct cc__scope *s)
+{
+	/* Relaxed: set once; cc__scope_look decides in doubt.  Acquire: the flags of so
+	 * many cancellations, from cc__scope_cancel. */
+	return cc__load(&s->flag, CC__RELAXED) != 0 ||
+	       (cc__load(&s->looked, CC__RELAXED) != cc__load(&cc__cancels, CC__ACQUIRE) &&
+	        cc__scope_look(s));
+}
+
+#endif
