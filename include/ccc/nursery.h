@@ -44,6 +44,12 @@ typedef struct CCNurseryOptions {
 	/* Not 0: who sleeps is not woken by a cancellation, and meets it at his next call
 	 * that has to wait. */
 	int lazy;
+	/* A time of cc_now, or 0: none.  Then everything inside is cancelled, and what
+	 * waits gets ETIMEDOUT.  The nearest of all around counts. */
+	cc_time deadline;
+	/* Not 0: what cancels the nurseries around it does not reach inside, nor do their
+	 * deadlines; its own deadline does, with ECANCELED. */
+	int shield;
 } CCNurseryOptions;
 
 /* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
@@ -80,9 +86,9 @@ CC_API int cc_nursery_seal(CCNursery *nursery);
 CC_API int cc_nursery_cancel(CCNursery *nursery, int reason);
 
 /* Seal it, wait for the end of every child, and close it.  Cancellation does not end this
- * wait; it ends the children.  Returns the first error of a child; ECANCELED if there was none but
- * some were cut short; else 0, though it has been cancelled.  With FIRST_SUCCESS: 0 if any
- * child succeeded.  EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner
+ * wait; it ends the children.  Returns the first error of a child; if there was none but some
+ * were cut short, ECANCELED, or ETIMEDOUT if a deadline did it; else 0, though it has been
+ * cancelled.  With FIRST_SUCCESS: 0 if any child succeeded.  EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner
  * one is still open.  May park. */
 CC_API int cc_nursery_join(CCNursery *nursery);
 
@@ -90,7 +96,7 @@ CC_API int cc_nursery_join(CCNursery *nursery);
 CC_API void cc_nursery_fini(CCNursery *nursery);
 
 /* Why the caller is cancelled: 0 if it is not; the error of the child or the reason that
- * was given; else ECANCELED.  Any thread; never parks. */
+ * was given; ETIMEDOUT: a deadline; else ECANCELED.  Any thread; never parks. */
 CC_API int cc_cancel_reason(void);
 
 #ifndef __cplusplus
@@ -102,6 +108,17 @@ CC_API int cc_cancel_reason(void);
 #define cc_nursery_scope_with(name, error, options) \
 	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}; \
 	     cc_nursery_scope_begin(name, error, options);)
+
+/* Clean-up that is seen through: what the block waits for does not end because of what
+ * happened outside, before or meanwhile, but at `until` at the latest, with ECANCELED.
+ *
+ *      cc_shield_scope(cc_after(CC_SEC))
+ *              cc_chan_send(log, &last_words, sizeof last_words); */
+#define cc_shield_scope(until) \
+	cc_nursery_scope_with(CC_SHIELD_NAME(__LINE__), 0, \
+	                      &((CCNurseryOptions){.deadline = (until), .shield = 1}))
+#define CC_SHIELD_NAME(line) CC_SHIELD_NAME_OF(line)
+#define CC_SHIELD_NAME_OF(line) cc_shield_##line
 
 /* What the macros call. */
 CC_API int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options);

@@ -73,7 +73,8 @@ CC_API int cc_task_recall(CCTask task);
 /* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
 CC_API void cc_yield(void);
 
-/* Sleep until that time; 0 at once if it has passed.  ECANCELED, ENOMEM as above.
+/* Sleep until that time; 0 at once if it has passed.  ECANCELED, ENOMEM as above; ETIMEDOUT:
+ * the deadline of a nursery came before.
  * Any thread; may park. */
 CC_API int cc_sleep_until(cc_time deadline);
 

@@ -288,6 +288,57 @@ int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc
 	return err;
 }
 
+/* ---- its deadline ---- */
+
+static void be_late(struct cc__nursery *n)
+{
+	/* Behind a shield it is the cancellation outside that is let in again. */
+	cc__scope_cancel(&n->scope,
+	                 CC__CANCEL | (n->scope.shield ? 0 : CC__CANCEL_LATE) |
+	                     (uint32_t)ETIMEDOUT << CC__CANCEL_REASON_SHIFT,
+	                 n->lazy);
+}
+
+static int ring(void *arg)
+{
+	struct cc__nursery *n = arg;
+
+	be_late(n);
+	cc__nursery_end(n, &n->daemons, 0);
+	return 0;
+}
+
+/* A runtime that is ending has no time left for anybody. */
+static int set_alarm(struct cc__nursery *n, cc_time deadline)
+{
+	const CCTaskOptions at = {.start = deadline};
+	int err = ECANCELED;
+
+	if (deadline == 0 || deadline == CC_FOREVER)
+		return 0;
+	if (deadline > cc__now()) {
+		count_in(n, &n->daemons);
+		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n, NULL)) != 0)
+			count_out(n, &n->daemons);
+	}
+	if (err != ECANCELED)
+		return err;
+	be_late(n);
+	return 0;
+}
+
+/* It never comes, or it is about to and is waited for like any daemon. */
+static void stop_alarm(struct cc__nursery *n)
+{
+	if (n->alarm.id == 0)
+		return;
+	if (cc_task_recall(n->alarm) == 0)
+		count_out(n, &n->daemons);
+	else
+		cc_task_detach(n->alarm);
+	n->alarm = (CCTask){0};
+}
+
 /* ---- from open to joined ---- */
 
 static struct cc__sched *sched_of(CCRuntime *rt)
@@ -301,12 +352,20 @@ static bool options_good(const CCNurseryOptions *o)
 	       (unsigned)o->migration <= CC_MIGRATE_PINNED;
 }
 
+static void close(struct cc__nursery *n, struct cc__member **slot)
+{
+	cc__member_leave(&n->inside, slot);
+	cc__scope_close(&n->scope);
+	n->owner = NULL;
+}
+
 /* All of n is zero. */
 static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 {
 	struct cc__parker *self = cc__self();
 	struct cc__member **slot;
 	struct cc__sched *home;
+	int err;
 
 	if (self == NULL)
 		return ENOMEM;
@@ -320,10 +379,13 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	n->policy = o->policy;
 	n->migration = o->migration;
 	n->lazy = o->lazy != 0;
+	n->scope.shield = o->shield != 0;
 	slot = cc__member_slot(self);
 	cc__scope_open(&n->scope, *slot != NULL ? (*slot)->scope : &home->root.scope);
 	cc__member_enter(&n->inside, &n->scope, self, slot);
-	return 0;
+	if ((err = set_alarm(n, o->deadline)) != 0)
+		close(n, slot);
+	return err;
 }
 
 static const CCNurseryOptions no_options;
@@ -415,8 +477,9 @@ static int verdict(const struct cc__nursery *n)
 /* The others have ended: those that would not by themselves. */
 static void end_daemons(struct cc__nursery *n)
 {
-	/* Relaxed: only who is inside counts more in, and that is daemons. */
-	if (cc__load(&n->daemons.word, CC__RELAXED) == 0)
+	/* Acquire: what those did that have ended, from count_out.  Only who is inside counts
+	 * more in, and that is daemons. */
+	if (cc__load(&n->daemons.word, CC__ACQUIRE) == 0)
 		return;
 	cancel(n, 0);
 	seal(n, &n->daemons, 0);
@@ -438,10 +501,9 @@ int cc_nursery_join(CCNursery *nursery)
 		run_some_here(n);
 	seal_children(n);
 	wait_for(&n->children);
+	stop_alarm(n);
 	end_daemons(n);
-	cc__member_leave(&n->inside, slot);
-	cc__scope_close(&n->scope);
-	n->owner = NULL;
+	close(n, slot);
 	return verdict(n);
 }
 

@@ -40,6 +40,7 @@ struct cc__nursery {
 	int64_t uncounted;		/* the owner's: children not yet in the tally (N1) */
 	int *error_out;			/* the owner's; scope form */
 	struct cc__member inside;	/* the owner's */
+	CCTask alarm;			/* the owner's; a daemon that comes at the deadline */
 	CC__ATOMIC(struct cc__closing *) closing;	/* channels to close; pushed by anybody */
 	cc__a32 error;			/* the first real one of a child; 0: none yet */
 	cc__a32 marks;			/* enum cc__nursery_mark */

@@ -4,8 +4,8 @@
  * a scope with children (scope/nursery.c); what a scheduler runs is below its root.
  *
  * C1  The flag is set once and for ever, and before anybody is looked for.  Who may sleep
- *     in a scope is listed there before he is PARKING, and looks at the flag after that:
- *     he is found, or he sees it.
+ *     in a scope is listed there, and PARKING, before he looks at the flag: he is found,
+ *     or he sees it.
  * C2  Listed is who has waited in a scope at all, until he leaves it, and a scope once
  *     somebody has waited in it or below it.  Who never waits passes no lock.
  * C3  A scope lies in its owner's memory.  Whoever cancels what is around it touches it
