@@ -471,7 +471,10 @@ static int run(struct select *s, bool in_order)
 	if (last < s->count)
 		s->deadline = alarm_at(s);
 	result = wait_for_one(s);
-	return s->chosen == s->count && result == ETIMEDOUT ? choose(s, last, result) : result;
+	/* A deadline of a scope around us is none of our cases. */
+	return s->chosen == s->count && result == ETIMEDOUT && cc__now() >= s->deadline
+	           ? choose(s, last, result)
+	           : result;
 }
 
 static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,

@@ -43,6 +43,30 @@ TEST(deadline_ends_what_waits_inside)	/* covers: RES-40/u */
 	for_fiber_and_thread(own_deadline);
 }
 
+/* The select's own time has not come, so that is not what took place. */
+static int own_timeout_is_later(void *rt)
+{
+	const CCNurseryOptions o = until(rt, cc_after(CC_MSEC));
+	struct quiet q = quiet_new();
+	size_t chosen = 77;
+	int err = -1, v;
+
+	cc_nursery_scope_with(n, &err, &o) {
+		const CCCase cases[] = {cc_case_recv(q.chan, &v, sizeof v),
+		                        cc_case_timeout(cc_after(FAR * CC_SEC))};
+
+		CHECK_EQ(cc_select(cases, 2, CC_FOREVER, &chosen), ETIMEDOUT);
+		CHECK_EQ(chosen, 2);
+	}
+	CHECK_EQ(cc_chan_free(q.chan), 0);
+	return err == ETIMEDOUT ? 0 : err;
+}
+
+TEST(deadline_of_a_nursery_is_no_case_of_a_select)
+{
+	for_fiber_and_thread(own_timeout_is_later);
+}
+
 static int sleep_past(void *arg)
 {
 	while (cc_now() < *(cc_time *)arg + CC_MSEC)
