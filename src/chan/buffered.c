@@ -5,7 +5,8 @@
  *
  * B1  An element, or a place that becomes free, signals one who waits for it.  As long as
  *     that one is on his way and others are listed, WAITING is lowered, and further
- *     ones signal nobody: he will look.
+ *     ones signal nobody: he will look.  But not where one who waits could run while
+ *     the one on his way cannot: a thread, or a fiber that must stay, or of elsewhere.
  * B2  So who was signalled while others wait looks what is left, whatever came of his
  *     attempt: he raises the mark again, and if there is more he passes the signal on.
  * B3  What a signal was for may not be at the head of the ring: slot 0 is reserved, slot 1
@@ -15,7 +16,24 @@
 
 #include <errno.h>
 
+#include "wait/thread.h"
+
 /* ---- wakes ---- */
+
+/* No place is odd: some who wait here can run where others cannot. */
+enum { ODD_PLACE = 1 };
+
+/* Under the lock: the caller will wait. */
+static void note_place(CCChan *c)
+{
+	struct cc__parker *self = cc__self();
+	const uintptr_t place = self != NULL ? cc__place(self) : 0;
+
+	if (c->place == 0 && place != 0)
+		c->place = place;	/* the first */
+	else if (c->place != place || place == 0)
+		c->place = ODD_PLACE;
+}
 
 /* Where those who wait that way raise their mark. */
 static cc__a64 *mark_of(CCChan *c, enum cc__way waits)
@@ -28,7 +46,7 @@ static struct cc__wake signal_one(CCChan *c, enum cc__way way)
 {
 	const struct cc__wake wake = cc__chan_signal(c, way);
 
-	if (wake.who != NULL && c->wait[way].head != NULL)
+	if (wake.who != NULL && c->wait[way].head != NULL && c->place != ODD_PLACE)
 		cc__ring_lower(mark_of(c, way));
 	return wake;
 }
@@ -97,7 +115,10 @@ static inline bool attempt(CCChan *c, enum cc__way way, struct cc__waiter *w)
 
 static inline enum cc__settled settle(CCChan *c, enum cc__way way)
 {
-	return look(c, way) == CC__RING_NOT_NOW ? CC__SETTLED_WAIT : CC__SETTLED_RETRY;
+	if (look(c, way) != CC__RING_NOT_NOW)
+		return CC__SETTLED_RETRY;
+	note_place(c);
+	return CC__SETTLED_WAIT;
 }
 
 static bool send_attempt(CCChan *c, struct cc__waiter *w)
@@ -170,6 +191,7 @@ static struct cc__slab heads = CC__SLAB_INIT(struct cc__buffered_chan, chan.link
 static void init(CCChan *c)
 {
 	cc__ring_init(cc__ring_of(c), c->slots, c->size, c->capacity);
+	c->place = 0;
 }
 
 static bool close_ring(CCChan *c)

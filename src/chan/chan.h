@@ -121,6 +121,8 @@ struct CCChan {
 	char name[16];
 	CCChan *link;	/* the slab's */
 	struct cc__chan_times times[2];
+	/* Buffered: cc__place of all who ever waited for it, or ODD_PLACE (B1).  The lock. */
+	uintptr_t place;
 	/* Owned: items that it has made, and how many of these are out.  The lock. */
 	size_t made, out;
 };

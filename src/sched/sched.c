@@ -308,6 +308,14 @@ const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 	           : &cc__fiber_home(cc__fiber_of(p))->cancel;
 }
 
+uintptr_t cc__place(struct cc__parker *p)
+{
+	const struct cc__fiber *f = cc__fiber_of(p);
+
+	/* Relaxed: as above. */
+	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED)) || cc__fiber_stays(f) ? 0 : f->home;
+}
+
 /* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there
  * to be woken. */
 static void cancel_tasks(struct cc__sched *s)

@@ -293,6 +293,10 @@ void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline
  * may be held. */
 const cc__a32 *cc__cancel_flag(struct cc__parker *who);
 
+/* Where p, who calls, can run: who has the same place runs wherever another one of them
+ * does, as soon as somebody is free there.  0: a place of his own, as a thread has. */
+uintptr_t cc__place(struct cc__parker *p);
+
 /* The waiter of the calling fiber's single waits (W1), where it lies as long as the fiber
  * runs.  Its `who` is the fiber. */
 struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);

@@ -19,7 +19,7 @@ SCENARIO(buffered_1_one_to_one, .init = buffer_1, .body = {send_two, recv_two}, 
 SCENARIO(buffered_1_two_to_one, .init = buffer_1, .body = {send_one, send_one, recv_two},
          .final = all_moved, .spurious = MC_NONE)
 SCENARIO(buffered_1_one_to_two, .init = buffer_1, .body = {send_two, recv_one, recv_one},
-         .final = all_moved, .spurious = MC_NONE)
+         .final = all_moved, .spurious = MC_NONE, .weak = 1)
 SCENARIO(buffered_2_one_to_two, .init = buffer_2, .body = {send_two, recv_one, recv_one},
          .final = all_moved, .spurious = MC_NONE)
 SCENARIO(buffered_2_two_to_two, .init = buffer_2, .body = {send_one, send_one, recv_one, recv_one},
@@ -45,6 +45,16 @@ SCENARIO(buffered_2_three_to_one, .init = buffer_2,
          .body = {send_one, send_one, send_one, recv_three}, .final = all_moved,
          .spurious = MC_NONE, .bound = 1, .weak = 1)
 /* covers: CHN-29/m, CHN-53/m */
+
+/* Each element signals one, for nobody knows who will run. */
+static void buffer_2_apart(void)
+{
+	buffer_2();
+	shim_apart = true;
+}
+SCENARIO(buffered_2_one_to_two_apart, .init = buffer_2_apart,
+         .body = {send_two, recv_one, recv_one}, .final = all_moved, .spurious = MC_NONE)
+/* covers: CHN-29/m */
 
 /* ---- close ---- */
 
