@@ -236,7 +236,7 @@ int cc_arena_get(CCArena *a, size_t size, void **out)
 }
 
 /* Debug builds look whether it lies in one of the blocks. */
-static bool is_ours(CCArena *a, const void *p)
+static __attribute__((unused)) bool is_ours(CCArena *a, const void *p)
 {
 	/* Acquire: as in cc__arena_carve. */
 	for (const struct cc__arena_block *b = cc__load(&a->current, CC__ACQUIRE); b != NULL;

@@ -78,7 +78,6 @@ void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
 const cc__a32 cc__uncancelled = {0};
 
 _Static_assert(sizeof(struct cc__waiter) == 64, "many are woken at the price of a line each");
-_Static_assert(offsetof(struct cc__thread, parker) == 0, "own_waiter");
 
 static bool is_thread(const struct cc__parker *p)
 {
@@ -88,8 +87,7 @@ static bool is_thread(const struct cc__parker *p)
 
 static inline struct cc__waiter *own_waiter(struct cc__parker *self)
 {
-	return is_thread(self) ? &((struct cc__thread *)(void *)self)->waiter
-	                       : cc__fiber_waiter(self);
+	return is_thread(self) ? &cc__thread_self()->waiter : cc__fiber_waiter(self);
 }
 
 /* The waiter that will be listed for what `w` asks. */

@@ -156,10 +156,10 @@ SCENARIO(blocking_hand_over_at_idle_end, .init = one_thread, .body = {call_twice
          .conserve = no_job_waits, .final = ended_by_idleness, .spurious = MC_NONE,
          .outcomes = "1 2")
 SCENARIO(blocking_two_callers_one_thread, .init = one_thread, .body = {call_once, call_once},
-         .conserve = no_job_waits, .final = ended_by_idleness, .bound = 2, .spurious = MC_NONE,
-         .timeouts = 1, .outcomes = "1 2")
+         .conserve = no_job_waits, .final = ended_by_idleness, .bound = 2, .weak = 1,
+         .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
 SCENARIO(blocking_two_callers_two_threads, .init = two_threads, .body = {call_once, call_once},
-         .conserve = no_job_waits, .final = ended_by_idleness, .bound = 2, .weak = MC_NONE,
+         .conserve = no_job_waits, .final = ended_by_idleness, .bound = 1, .weak = 1,
          .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
 
 /* ---- fini ---- */
@@ -189,7 +189,7 @@ SCENARIO(blocking_fini_at_idle_end, .init = one_thread, .body = {call_and_fini},
          .conserve = no_job_waits, .final = ended_by_fini, .outcomes = "1")
 SCENARIO(blocking_fini_of_two_threads, .init = two_threads,
          .body = {call_and_fini_after_other, call_and_say}, .conserve = no_job_waits,
-         .final = ended_by_fini, .bound = 2, .weak = MC_NONE, .spurious = MC_NONE, .timeouts = 1,
+         .final = ended_by_fini, .bound = 1, .weak = 1, .spurious = MC_NONE, .timeouts = 1,
          .outcomes = "1 2")
 
 /* ---- threads that do not start ---- */

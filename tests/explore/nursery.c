@@ -111,6 +111,7 @@ static void be_child(int i)
 		return;
 	be_thread();
 	cc__init(&record[mc_self()].running, &c->f.parker);
+	record[mc_self()].waiter.who = &c->f.parker;
 	c->run(&c->f.payload.child.what);
 }
 
