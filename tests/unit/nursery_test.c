@@ -205,8 +205,8 @@ static int daemons(void *rt)
 	CHECK_EQ(cc__load(&ran, CC__RELAXED), 1);
 	cc_nursery_scope_with(n, &err, &o) {
 		CHECK_EQ(cc_nursery_spawn_daemon(n, NULL, receive, &q), 0);
-		CHECK_EQ(cc_nursery_spawn_daemon(n, NULL, fail, (void *)EIO), 0);
 		CHECK_EQ(cc_nursery_spawn(n, NULL, receive, &q), 0);
+		CHECK_EQ(cc_nursery_spawn_daemon(n, NULL, fail, (void *)EIO), 0);
 	}
 	CHECK_EQ(err, EIO);
 	CHECK_EQ(cc_chan_free(q.chan), 0);
