@@ -1,11 +1,11 @@
 /* nursery.c - what does a nursery add to a task; how soon is a tree of waiting ones gone? */
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
+#include "fib.h"
 
 static int nothing(void *arg)
 {
@@ -66,25 +66,6 @@ static void nursery_batch(const char *name)
 }
 
 /* ---- fork and join: compare fib ---- */
-
-struct node {
-	long n, cutoff, result;
-};
-
-static long fib(long n)
-{
-	return n < 2 ? n : fib(n - 1) + fib(n - 2);
-}
-
-static bool is_leaf(long n, long cutoff)
-{
-	return n < 2 || n < cutoff;
-}
-
-static long fib_tasks(long n, long cutoff)
-{
-	return is_leaf(n, cutoff) ? 0 : 2 + fib_tasks(n - 1, cutoff) + fib_tasks(n - 2, cutoff);
-}
 
 static int fib_node(void *arg)
 {

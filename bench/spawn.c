@@ -1,10 +1,10 @@
 /* spawn.c - how long does a task live, at the least; do many share the work? */
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
+#include "fib.h"
 
 /* ---- one after the other ---- */
 
@@ -95,26 +95,7 @@ static void spawn_batch_1m(const char *name)
 	spawn_batch(name, 1000000);
 }
 
-/* ---- fork and join: both branches are tasks, below the cutoff plain calls ---- */
-
-struct node {
-	long n, cutoff, result;
-};
-
-static long fib(long n)
-{
-	return n < 2 ? n : fib(n - 1) + fib(n - 2);
-}
-
-static bool is_leaf(long n, long cutoff)
-{
-	return n < 2 || n < cutoff;
-}
-
-static long fib_tasks(long n, long cutoff)
-{
-	return is_leaf(n, cutoff) ? 0 : 2 + fib_tasks(n - 1, cutoff) + fib_tasks(n - 2, cutoff);
-}
+/* ---- fork and join (fib.h) ---- */
 
 static int fib_node(void *arg)
 {
