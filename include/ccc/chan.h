@@ -41,7 +41,8 @@ typedef enum CCChanMode {
 typedef enum CCChanKind {
 	/* A rendezvous at capacity 0, else buffered; from 8 elements on without a lock while
 	 * nobody has to wait.  With these, who comes may overtake who waits, and who was
-	 * woken sees to the others: they wait until he runs. */
+	 * woken sees to the others: where all are fibers of one runtime that may move, they
+	 * wait until he runs. */
 	CC_CHAN_KIND_PLAIN,
 	/* Every operation under the channel's lock, and whoever waits is served in the
 	 * order of arrival: nobody overtakes.  Any capacity. */
