@@ -34,7 +34,8 @@ static void crashed(int signal)
 	mc_fail("crash: signal %d (%s)", signal, strsignal(signal));
 }
 
-/* A loop without any operation never comes back by itself. */
+/* A loop without any operation never comes back by itself.  Rung by time on the CPU: who is
+ * stopped from outside has done nothing wrong. */
 static void watchdog(int signal)
 {
 	static uint64_t last_tick, last_executions;
@@ -61,8 +62,8 @@ static void handlers(void)
 	sigaction(SIGFPE, &crash, NULL);
 	sigaction(SIGILL, &crash, NULL);
 	sigaction(SIGTRAP, &crash, NULL);
-	sigaction(SIGALRM, &bark, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
+	sigaction(SIGPROF, &bark, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
 }
 
 /* A search bound as people write it. */
