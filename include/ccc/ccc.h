@@ -9,9 +9,11 @@
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/nursery.h>
+#include <ccc/park.h>
 #include <ccc/runtime.h>
 #include <ccc/select.h>
 #include <ccc/stats.h>
+#include <ccc/sync.h>
 #include <ccc/task.h>
 #include <ccc/token.h>
 

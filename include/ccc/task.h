@@ -78,6 +78,14 @@ CC_API void cc_yield(void);
  * Any thread; may park. */
 CC_API int cc_sleep_until(cc_time deadline);
 
+/* The same, so many milliseconds from now. */
+static inline int cc_sleep_ms(int64_t ms)
+{
+	if (ms > CC_FOREVER / CC_MSEC)
+		return cc_sleep_until(CC_FOREVER);
+	return cc_sleep_until(ms > 0 ? cc_after(ms * CC_MSEC) : CC_NOW);
+}
+
 #ifdef __cplusplus
 }
 #endif

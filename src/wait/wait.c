@@ -274,11 +274,12 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 	return cc__wait_as(q, &cc__waitq_ops, w, deadline);
 }
 
-int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
-                cc_time deadline)
+/* Under `lock`, which is dropped: PARKING, listed, asleep. */
+static inline int wait_held(void *object, const struct cc__waitable_ops *ops,
+                            void (*list)(void *object, struct cc__waiter *w),
+                            struct cc__waiter *w, struct cc__lock *lock, cc_time deadline)
 {
 	struct cc__parker *self = cc__self();
-	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
 	struct cc__waiter *own;
 
 	if (deadline == CC_NOW || self == NULL) {
@@ -289,13 +290,36 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
 	 * order. */
 	own->ticket = cc__word_park(self);
-	CC__EVENT(CC__EV_LIST, self, own->ticket, (uintptr_t)q);
-	if (w->first)
-		cc__waitq_prepend(q, own);
-	else
-		cc__waitq_append(q, own);
+	CC__EVENT(CC__EV_LIST, self, own->ticket, (uintptr_t)object);
+	list(object, own);
 	cc__unlock(lock);
-	return end(own, w, sleep_listed(q, ops, own, deadline));
+	return end(own, w, sleep_listed(object, ops, own, deadline));
+}
+
+static void list_last(void *q, struct cc__waiter *w)
+{
+	cc__waitq_append(q, w);
+}
+
+static void list_first(void *q, struct cc__waiter *w)
+{
+	cc__waitq_prepend(q, w);
+}
+
+int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
+                cc_time deadline)
+{
+	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
+
+	return w->first ? wait_held(q, ops, list_first, w, lock, deadline)
+	                : wait_held(q, ops, list_last, w, lock, deadline);
+}
+
+int cc__wait_listed(void *object, const struct cc__waitable_ops *ops,
+                    void (*list)(void *object, struct cc__waiter *w), struct cc__waiter *w,
+                    cc_time deadline)
+{
+	return wait_held(object, ops, list, w, w->lock, deadline);
 }
 
 /* ---- the first of several ---- */

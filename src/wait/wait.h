@@ -239,6 +239,12 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                 cc_time deadline);
 bool cc__waitq_publish(void *queue, struct cc__waiter *w);
+
+/* The same, where the object lists in a way of its own: entered with w->lock held, and
+ * `list` is called in that hold. */
+int cc__wait_listed(void *object, const struct cc__waitable_ops *ops,
+                    void (*list)(void *object, struct cc__waiter *w), struct cc__waiter *w,
+                    cc_time deadline);
 /* cc__wait's own; for a case of a group whose object is a bare queue. */
 extern const struct cc__waitable_ops cc__waitq_ops;
 
