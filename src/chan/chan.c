@@ -93,8 +93,7 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
  * whole, so there is no second attempt (C2). */
 static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
 {
-	struct cc__waiter w = {.io = item, .lock = &c->lock};
-	const int result = cc__wait(&c->wait[way], &w, CC_FOREVER);
+	const int result = cc__wait_plain(&c->wait[way], &c->lock, item);
 
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }

@@ -40,7 +40,7 @@ enum {
 	CC__RING_FIRST = 256,	/* slots that a ring begins with */
 	CC__STEAL_MAX = 256,	/* most that move in one theft */
 	CC__AHEAD = 4,		/* how far is looked for what will be needed */
-	CC__WAIT_LINES = 8,	/* about what a wait takes of the stack, in cache lines */
+	CC__WAIT_LINES = 5,	/* about what a wait takes of the stack, in cache lines */
 	/* What a thief may take. */
 	CC__TAKE_STARTED = 1,
 	CC__TAKE_ANY = 3,
@@ -202,24 +202,6 @@ static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum c
 	return room;
 }
 
-/* The same for one that is not fresh, in the usual case: false, and nothing is done, if there
- * is a thief to be met or no room. */
-static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
-{
-	struct cc__ring *r = &q->ring[kind];
-	bool usual;
-
-	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
-	cc__store(&q->busy, 1, CC__RELAXED);
-	cc__fence_light();
-	usual = __builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY &&
-	                             cc__ring_length(r) <= r->mask, 1);
-	if (usual)
-		cc__ring_append(r, f);
-	cc__runq_leave(q);
-	return usual;
-}
-
 /* f, started and free to move, as an offer.  False: others wait here longer, and f
  * belongs behind them. */
 static inline bool cc__runq_offer(struct cc__runq *q, struct cc__fiber *f)
@@ -243,6 +225,33 @@ static inline void cc__stack_ahead(const struct cc__fiber *started, unsigned lin
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < lines; i++)
 		__builtin_prefetch(sp + (size_t)i * 64);
+}
+
+/* One that was woken, in the usual case: false, and nothing is done, if there is a thief to
+ * be met or no room.  It may be next, before the queue looks ahead: its stack is sent for. */
+static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f)
+{
+	struct cc__ring *r = &q->ring[CC__READY];
+	uint32_t tail, count;
+	bool usual;
+
+	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
+	cc__store(&q->busy, 1, CC__RELAXED);
+	cc__fence_light();
+	usual = __builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1);
+	if (usual) {
+		/* Relaxed, all: under R1. */
+		tail = cc__load(&r->tail, CC__RELAXED);
+		count = tail - cc__load(&r->head, CC__RELAXED);
+		if (count <= CC__AHEAD)
+			cc__stack_ahead(f, CC__WAIT_LINES);
+		if ((usual = __builtin_expect(count <= r->mask, 1))) {
+			r->slot[tail & r->mask] = f;
+			cc__store(&r->tail, tail + 1, CC__RELAXED);
+		}
+	}
+	cc__runq_leave(q);
+	return usual;
 }
 
 /* Of more than CC__AHEAD, the oldest at `head`. */

@@ -298,14 +298,13 @@ struct cc__member **cc__member_slot(struct cc__parker *p)
 
 const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 {
+	/* Relaxed: as above. */
+	const bool thread = cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
 	struct cc__member *m = *cc__member_slot(p);
 
 	if (m != NULL)
 		return cc__member_flag(m);
-	/* Relaxed: as above. */
-	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED))
-	           ? NULL
-	           : &cc__fiber_home(cc__fiber_of(p))->cancel;
+	return thread ? NULL : &cc__fiber_home(cc__fiber_of(p))->cancel;
 }
 
 uintptr_t cc__place(struct cc__parker *p)

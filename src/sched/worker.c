@@ -276,8 +276,7 @@ static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched() ||
 	    cc__idle_hungry(w->idle))
 		return false;
-	send_for(w, f);
-	return cc__runq_append(&w->queue, f, CC__READY);
+	return cc__runq_append(&w->queue, f);
 }
 
 void cc__schedule(struct cc__parker *p)
@@ -591,9 +590,17 @@ static __attribute__((noinline)) void requeue(struct cc__worker *w, struct cc__f
 	make_ready(w, f, CC__READY);
 }
 
-static __attribute__((noinline)) void settle_park(struct cc__worker *w, struct cc__fiber *f)
+static __attribute__((noinline)) void settle_park_watched(struct cc__worker *w, struct cc__fiber *f)
 {
-	if (__builtin_expect(!cc__word_commit(&f->parker), 0))
+	if (!cc__word_commit_watched(&f->parker))
+		requeue(w, f);
+}
+
+static inline void settle_park(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (cc__watched())
+		settle_park_watched(w, f);
+	else if (__builtin_expect(!cc__word_committed(&f->parker, false), 0))
 		requeue(w, f);
 }
 
@@ -620,12 +627,13 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 		settle_turn(w);
 		return;
 	}
+	if (__builtin_expect((left & AFTER_MASK) == AFTER_PARK, 1)) {
+		settle_park(w, object);
+		return;
+	}
 	switch ((enum after)(left & AFTER_MASK)) {
 	case AFTER_YIELD:
 		settle_yield(w, object);
-		break;
-	case AFTER_PARK:
-		settle_park(w, object);
 		break;
 	case AFTER_END:
 		stack_give(w, object);
@@ -692,7 +700,7 @@ static inline struct cc__fiber *next_started(struct cc__worker *w)
 	    (f = cc__runq_oldest(&w->queue)) == NULL)
 		return NULL;
 	cc__count(&w->picks);
-	cc__word_claim(&f->parker, w->id);
+	cc__word_claim_unwatched(&f->parker, w->id);
 	return f;
 }
 

@@ -90,28 +90,28 @@ static inline struct cc__waiter *own_waiter(struct cc__parker *self)
 	return is_thread(self) ? &cc__thread_self()->waiter : cc__fiber_waiter(self);
 }
 
-/* The waiter that will be listed for what `w` asks. */
-static inline struct cc__waiter *begin(struct cc__parker *self, const struct cc__waiter *w)
+/* The waiter that will be listed for what the caller asks. */
+static inline struct cc__waiter *begin(struct cc__parker *self, struct cc__lock *lock, void *io,
+                                       const cc__a32 *cancel)
 {
 	struct cc__waiter *own = own_waiter(self);
 
 	CC__ASSERT(own->ticket == 0, "W1: a wait inside a wait");
 	CC__ASSERT(own->who == self, "W1: somebody else's waiter");
 	own->next = NULL;
-	own->lock = w->lock;
-	own->io = w->io;
-	own->cancel = w->cancel != NULL ? w->cancel : cc__cancel_flag(self);
+	own->lock = lock;
+	own->io = io;
+	own->cancel = cancel != NULL ? cancel : cc__cancel_flag(self);
 	own->index = 0;
 	/* Relaxed: nobody else knows it. */
 	cc__store(&own->reason, CC__REASON_NONE, CC__RELAXED);
 	return own;
 }
 
-/* OWNED, and not listed: the caller learns what he was told. */
-static inline int end(struct cc__waiter *own, struct cc__waiter *w, int result)
+/* OWNED, and not listed. */
+static inline int end(struct cc__waiter *own, int result)
 {
-	w->result = result;
-	cc__init(&w->reason, cc__load(&own->reason, CC__RELAXED));	/* Relaxed: ours again */
+	(void)own;
 #ifdef CC__DEBUG
 	/* Who touches it from here on is in a race with us (W2), and seen. */
 	own->ticket = 0;
@@ -122,6 +122,14 @@ static inline int end(struct cc__waiter *own, struct cc__waiter *w, int result)
 	own->result = 0;
 #endif
 	return result;
+}
+
+/* The same, and the caller learns what he was told. */
+static inline int tell(struct cc__waiter *own, struct cc__waiter *w, int result)
+{
+	w->result = result;
+	cc__init(&w->reason, cc__load(&own->reason, CC__RELAXED));	/* Relaxed: ours again */
+	return end(own, result);
 }
 
 static bool decided(const struct cc__waiter *w)
@@ -230,14 +238,14 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return EAGAIN;
 	if ((self = cc__self()) == NULL)
 		return ENOMEM;
-	own = begin(self, w);
+	own = begin(self, w->lock, w->io, w->cancel);
 	own->ticket = cc__word_park(self);
 	CC_POINT("wait.before_publish", own);
 	if (!publish(object, ops, own)) {
 		cc__word_abort(self);
-		return end(own, w, own->result);
+		return tell(own, w, own->result);
 	}
-	return end(own, w, sleep_listed(object, ops, own, deadline));
+	return tell(own, w, sleep_listed(object, ops, own, deadline));
 }
 
 /* ---- the bare queue as a waitable ---- */
@@ -269,6 +277,16 @@ const struct cc__waitable_ops cc__waitq_ops = {
     .unpublish = queue_unpublish,
 };
 
+/* PARKING, under the lock that `own` will be listed under. */
+static inline void number(struct cc__waiter *own, struct cc__waitq *q)
+{
+	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
+	 * order. */
+	own->ticket = cc__word_park(own->who);
+	CC__EVENT(CC__EV_LIST, own->who, own->ticket, (uintptr_t)q);
+	(void)q;
+}
+
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
 {
 	return cc__wait_as(q, &cc__waitq_ops, w, deadline);
@@ -286,14 +304,11 @@ static inline int wait_held(void *object, const struct cc__waitable_ops *ops,
 		cc__unlock(lock);
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
-	own = begin(self, w);
-	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
-	 * order. */
-	own->ticket = cc__word_park(self);
-	CC__EVENT(CC__EV_LIST, self, own->ticket, (uintptr_t)object);
+	own = begin(self, w->lock, w->io, w->cancel);
+	number(own, object);
 	list(object, own);
 	cc__unlock(lock);
-	return end(own, w, sleep_listed(object, ops, own, deadline));
+	return tell(own, w, sleep_listed(object, ops, own, deadline));
 }
 
 static void list_last(void *q, struct cc__waiter *w)
@@ -320,6 +335,31 @@ int cc__wait_listed(void *object, const struct cc__waitable_ops *ops,
                     cc_time deadline)
 {
 	return wait_held(object, ops, list, w, w->lock, deadline);
+}
+
+/* What it needs of the stack is gone before the sleep: who sleeps keeps fewer lines. */
+static __attribute__((noinline)) struct cc__waiter *list_plain(struct cc__waitq *q,
+                                                               struct cc__lock *lock, void *io)
+{
+	struct cc__parker *self = cc__self();
+	struct cc__waiter *own = NULL;
+
+	if (__builtin_expect(self != NULL, 1)) {
+		own = begin(self, lock, io, NULL);
+		number(own, q);
+		cc__waitq_append(q, own);
+	}
+	cc__unlock(lock);
+	return own;
+}
+
+int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io)
+{
+	struct cc__waiter *own = list_plain(q, lock, io);
+
+	if (__builtin_expect(own == NULL, 0))
+		return ENOMEM;
+	return end(own, sleep_listed(q, &cc__waitq_ops, own, CC_FOREVER));
 }
 
 /* ---- the first of several ---- */

@@ -234,7 +234,11 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
  * hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
-/* The same, with a withdrawal of the caller's own; its publish is this one, which
+/* The same, behind all others and for ever, for a caller to whom the result says all:
+ * `lock` is the list's. */
+int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io);
+
+/* As cc__wait, with a withdrawal of the caller's own; its publish is this one, which
  * only tells whether w is still listed. */
 int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                 cc_time deadline);

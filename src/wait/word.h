@@ -188,6 +188,13 @@ static inline void cc__word_claim(struct cc__parker *p, unsigned worker)
 	CC__WORD_SET(p, w, cc__word_claimed(w, worker), CC__RELAXED);
 }
 
+/* The same, while nobody watches. */
+static inline void cc__word_claim_unwatched(struct cc__parker *p, unsigned worker)
+{
+	/* Relaxed: as above. */
+	cc__store(&p->word, cc__word_claimed(cc__word_mine(p, CC__QUEUED), worker), CC__RELAXED);
+}
+
 static inline void cc__word_yield(struct cc__parker *p)
 {
 	uint64_t w = cc__word_mine(p, CC__OWNED);
@@ -199,9 +206,9 @@ static inline void cc__word_yield(struct cc__parker *p)
 /* Both of a yield, cc__word_yield and cc__word_claim, while nobody watches. */
 static inline void cc__word_turn(struct cc__parker *from, struct cc__parker *to, unsigned worker)
 {
-	/* Relaxed, both: as in cc__word_yield and cc__word_claim. */
+	/* Relaxed: as in cc__word_yield. */
 	cc__store(&from->word, cc__word_with(cc__word_mine(from, CC__OWNED), CC__QUEUED), CC__RELAXED);
-	cc__store(&to->word, cc__word_claimed(cc__word_mine(to, CC__QUEUED), worker), CC__RELAXED);
+	cc__word_claim_unwatched(to, worker);
 }
 
 static inline void cc__word_done(struct cc__parker *p)
