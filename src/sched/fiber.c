@@ -62,7 +62,7 @@ static bool depot_get(struct cc__frame_chain *c)
 	return any;
 }
 
-static __attribute__((noinline)) bool refill(struct cc__frame_cache *cache)
+static bool refill(struct cc__frame_cache *cache)
 {
 	if (cache->spare.count > 0) {
 		cache->chain = cache->spare;
@@ -73,25 +73,11 @@ static __attribute__((noinline)) bool refill(struct cc__frame_cache *cache)
 	return cache->chain.first != NULL;
 }
 
-struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
+struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache)
 {
-	struct cc__fiber *f;
-
-	if (cache == NULL) {
-		if ((f = cc__slab_get(&frames)) == NULL)
-			return NULL;
-	} else {
-		if (cache->chain.first == NULL && !refill(cache))
-			return NULL;
-		f = cache->chain.first;
-		cache->chain.first = f->next;
-		cache->chain.count--;
-		/* The next: both of its lines will be written. */
-		__builtin_prefetch(f->next, 1);
-		__builtin_prefetch((char *)f->next + 64, 1);
-	}
-	cc__word_assign(&f->parker);
-	return f;
+	if (cache == NULL)
+		return cc__slab_get(&frames);
+	return refill(cache) ? cache->chain.first : NULL;
 }
 
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
@@ -131,20 +117,11 @@ static char *name_place(struct cc__fiber *f)
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
 
-void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
-                     const CCTaskOptions *options, bool detached)
+void cc__frame_name(struct cc__fiber *f, const char *name)
 {
-	const char *name = options != NULL ? options->name : NULL;
-
-	f->home = (uintptr_t)home | (options != NULL ? options->migration : CC_MIGRATE_FREE);
-	f->done.user = 0;
-	if (name != NULL) {
-		f->done.user = CC__TASK_NAMED;
-		strncpy(name_place(f), name, CC__NAME_MAX - 1);
-		name_place(f)[CC__NAME_MAX - 1] = '\0';
-	}
-	/* Release: all of the frame, to the acquire of whoever finds this id. */
-	cc__store(&f->handle, id | (detached ? CC__HANDLE_DETACHED : 0), CC__RELEASE);
+	f->done.user = CC__TASK_NAMED;
+	strncpy(name_place(f), name, CC__NAME_MAX - 1);
+	name_place(f)[CC__NAME_MAX - 1] = '\0';
 }
 
 /* The end, if nobody waits: the result stays for a joiner, or nobody wants it, and

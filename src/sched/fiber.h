@@ -141,17 +141,45 @@ struct cc__frame_cache {
 	struct cc__frame_chain chain, spare;
 };
 
-/* A frame for one task, ASSIGNED; cache NULL: straight from the slab. */
-struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache);
+/* What cc__frame_get takes when the cache is empty, or NULL. */
+struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache);
+
+/* A frame for one task, ASSIGNED; cache NULL: straight from the slab.  NULL: no memory. */
+static inline struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
+{
+	struct cc__fiber *f = cache != NULL ? cache->chain.first : NULL;
+
+	if (__builtin_expect(f == NULL, 0) && (f = cc__frame_more(cache)) == NULL)
+		return NULL;
+	if (cache != NULL) {
+		cache->chain.first = f->next;
+		cache->chain.count--;
+		/* The next: both of its lines will be written. */
+		__builtin_prefetch(f->next, 1);
+		__builtin_prefetch((char *)f->next + 64, 1);
+	}
+	cc__word_assign(&f->parker);
+	return f;
+}
 /* F3's owner gives it back: DONE to IDLE. */
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f);
 void cc__frame_cache_flush(struct cc__frame_cache *cache);
 /* How many the process has. */
 size_t cc__frames_made(void);
 
+void cc__frame_name(struct cc__fiber *f, const char *name);
+
 /* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's. */
-void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
-                     const CCTaskOptions *options, bool detached);
+static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
+                                   const CCTaskOptions *options, bool detached)
+{
+	f->home = (uintptr_t)home | (options != NULL ? options->migration : CC_MIGRATE_FREE);
+	f->done.user = 0;
+	if (options != NULL && options->name != NULL)
+		cc__frame_name(f, options->name);
+	/* Release: all of the frame, to the acquire of whoever finds this id. */
+	cc__store(&f->handle, id | (detached ? CC__HANDLE_DETACHED : 0), CC__RELEASE);
+}
 
 /* Publish the end of a task and wake its joiners (F3).  True: f is the caller's
  * to recycle; false: it waits for a joiner.  `joined`: the caller is one. */

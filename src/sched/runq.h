@@ -227,11 +227,12 @@ static inline void cc__stack_ahead(const struct cc__fiber *started, unsigned lin
 		__builtin_prefetch(sp + (size_t)i * 64);
 }
 
-/* One that was woken, in the usual case: false, and nothing is done, if there is a thief to
- * be met or no room.  It may be next, before the queue looks ahead: its stack is sent for. */
-static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f)
+/* As cc__runq_push, for one that is not pinned, in the usual case: false, and nothing is
+ * done, if there is a thief to be met or no room.  A started one may be next, before the
+ * queue looks ahead: its stack is sent for. */
+static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
 {
-	struct cc__ring *r = &q->ring[CC__READY];
+	struct cc__ring *r = &q->ring[kind];
 	uint32_t tail, count;
 	bool usual;
 
@@ -243,7 +244,7 @@ static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f)
 		/* Relaxed, all: under R1. */
 		tail = cc__load(&r->tail, CC__RELAXED);
 		count = tail - cc__load(&r->head, CC__RELAXED);
-		if (count <= CC__AHEAD)
+		if (kind == CC__READY && count <= CC__AHEAD)
 			cc__stack_ahead(f, CC__WAIT_LINES);
 		if ((usual = __builtin_expect(count <= r->mask, 1))) {
 			r->slot[tail & r->mask] = f;

@@ -388,28 +388,39 @@ static bool options_good(const CCTaskOptions *o)
 	                     o->start != CC_FOREVER);
 }
 
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg, const struct cc__child *child)
+/* Why s takes no task; 0: it does. */
+static int refusal(struct cc__sched *s)
 {
-	struct cc__thread *t;
-	struct cc__worker *here = NULL;
-	struct cc__fiber *f;
-	uint64_t id;
-
-	if (main == NULL || !options_good(options))
-		return EINVAL;
 	/* Relaxed, both: who calls while the runtime is freed has no right to more; a
 	 * destructor on the worker's own thread, after its end, is sure to see it, and
 	 * so is a task whose wait was cancelled. */
 	if (cc__load(&s->stopping, CC__RELAXED) == CC__ENDING ||
 	    cc__load(&s->cancel, CC__RELAXED) != 0)
 		return ECANCELED;
-	if (cc__starved_any(&s->starved))
-		return EAGAIN;	/* a hint: a task too many starves with the others */
+	/* A hint: a task too many starves with the others. */
+	return cc__starved_any(&s->starved) ? EAGAIN : 0;
+}
+
+int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
+                    cc_task_main *main, void *arg, const struct cc__child *child)
+{
+	struct cc__thread *t;
+	struct cc__worker *here;
+	struct cc__fiber *f;
+	uint64_t id;
+	int err;
+
+	if (main == NULL || !options_good(options))
+		return EINVAL;
 	if ((t = cc__thread_self()) == NULL)
 		return ENOMEM;
-	if (t->worker != NULL && ((struct cc__worker *)t->worker)->sched == s)
-		here = t->worker;
+	here = t->worker;
+	if (s == NULL && (s = here != NULL ? here->sched : NULL) == NULL)
+		return CC__NOWHERE;
+	if (here != NULL && here->sched != s)
+		here = NULL;
+	if ((err = refusal(s)) != 0)
+		return err;
 	if ((f = cc__frame_get(here != NULL ? &here->frames : NULL)) == NULL)
 		return ENOMEM;
 	id = next_id(t);
@@ -430,7 +441,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		return 0;
 	cc__word_publish(&f->parker);
 	if (here != NULL && !here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
-		cc__worker_push(here, f, CC__FRESH);
+		cc__worker_push(here, f);
 	else
 		cc__schedule(&f->parker);
 	return 0;

@@ -60,8 +60,11 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config);
  * workers.  ETIMEDOUT: it goes on, and may be stopped again. */
 int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 
-/* Run main(arg) as a fiber of s.  With a child, arg is its place in the frame instead, and
- * it has no start. */
+enum { CC__NOWHERE = -1 };
+
+/* Run main(arg) as a fiber of s; NULL: of the scheduler whose worker calls, and CC__NOWHERE
+ * is returned if there is none.  With a child, arg is its place in the frame instead, and it
+ * has no start. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg, const struct cc__child *child);
 

@@ -73,9 +73,17 @@ static inline void wake_here(struct cc__worker *w, struct cc__fiber *f)
 		enqueue(w, f, w->wakes);
 }
 
-void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
+static __attribute__((noinline)) void push_slowly(struct cc__worker *w, struct cc__fiber *f)
 {
-	make_ready(w, f, kind);
+	make_ready(w, f, CC__FRESH);
+}
+
+void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (__builtin_expect(!cc__watched() && cc__runq_append(&w->queue, f, CC__FRESH), 1))
+		pushed(w);
+	else
+		push_slowly(w, f);
 }
 
 /* Nothing that the reserve may not run (sysmon.h). */
@@ -276,7 +284,7 @@ static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched() ||
 	    cc__idle_hungry(w->idle))
 		return false;
-	return cc__runq_append(&w->queue, f);
+	return cc__runq_append(&w->queue, f, CC__READY);
 }
 
 void cc__schedule(struct cc__parker *p)

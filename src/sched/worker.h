@@ -120,8 +120,8 @@ struct cc__worker *cc__worker_here(void);
  * later.  Any thread. */
 struct cc__worker *cc__worker_next(struct cc__sched *s);
 
-/* f has just become QUEUED: into w's queue, by w. */
-void cc__worker_push(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
+/* f, unstarted and not pinned, has just become QUEUED: into w's queue, by w. */
+void cc__worker_push(struct cc__worker *w, struct cc__fiber *f);
 /* A QUEUED fiber that was in another queue into w's, by w. */
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
 /* Several, oldest first; urgent: before others.  Of the unstarted ones the oldest goes

@@ -278,13 +278,13 @@ const struct cc__waitable_ops cc__waitq_ops = {
 };
 
 /* PARKING, under the lock that `own` will be listed under. */
-static inline void number(struct cc__waiter *own, struct cc__waitq *q)
+static inline void number(struct cc__waiter *own, const void *object)
 {
 	/* mutant: swap cc__word_park survives: both under the lock, nobody sees the
 	 * order. */
 	own->ticket = cc__word_park(own->who);
-	CC__EVENT(CC__EV_LIST, own->who, own->ticket, (uintptr_t)q);
-	(void)q;
+	CC__EVENT(CC__EV_LIST, own->who, own->ticket, (uintptr_t)object);
+	(void)object;
 }
 
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
