@@ -84,26 +84,27 @@ void cc__scope_close(struct cc__scope *s)
 	cc__unlock(&s->root->lock);
 }
 
-/* True: it was not cancelled before. */
-static bool raise_flag(struct cc__scope *s, uint32_t how)
+/* What s is cancelled with: `how`, unless somebody was first.  That it comes before the
+ * look at the words of those inside (C1) is the fence's in cc__unpark. */
+static uint32_t raise_flag(struct cc__scope *s, uint32_t how)
 {
-	uint32_t clear = 0;
+	uint32_t flag = 0;
 
-	/* Seq_cst: before the look at the words of those inside, in cc__unpark; pairs
-	 * with the look at the flag after PARKING in wait.c. */
-	return cc__cas(&s->flag, &clear, how, CC__SEQ_CST, CC__SEQ_CST);
+	/* Release: what the canceller did before, to the acquire of whoever sees the flag,
+	 * here, below and in wait.c.  Acquire: what the first one did, for those below. */
+	return cc__cas(&s->flag, &flag, how, CC__RELEASE, CC__ACQUIRE) ? how : flag;
 }
 
 bool cc__scope_look(struct cc__scope *s)
 {
-	/* Acquire: as in cc__scope_cancelled. */
+	/* Acquire: the flags of so many cancellations, from cc__scope_cancel. */
 	const uint64_t now = cc__load(&cc__cancels, CC__ACQUIRE);
 	struct cc__scope *last = s, *p;
 	uint32_t how = 0;
 
-	/* Relaxed, all: flags as old as `now` are seen, and whoever looked at that time
-	 * has seen what is around him. */
-	while (last != NULL && (how = cc__load(&last->flag, CC__RELAXED)) == 0 &&
+	/* Acquire: pairs with raise_flag.  Relaxed, the rest: flags as old as `now` are
+	 * seen, and whoever looked at that time has seen what is around him. */
+	while (last != NULL && (how = cc__load(&last->flag, CC__ACQUIRE)) == 0 &&
 	       cc__load(&last->looked, CC__RELAXED) != now)
 		last = above(last);
 	for (p = s; p != last; p = above(p))
@@ -136,11 +137,11 @@ void cc__member_leave(struct cc__member *m, struct cc__member **slot)
 
 static void list_member(struct cc__member *m)
 {
+	m->listed = true;
 	list_scope(m->scope);
 	cc__lock(&m->scope->lock, CC__RANK_MEMBERS);
 	link_in(&m->scope->members, &m->link);
 	cc__unlock(&m->scope->lock);
-	m->listed = true;
 }
 
 const cc__a32 *cc__member_flag(struct cc__member *m)
@@ -154,11 +155,15 @@ const cc__a32 *cc__member_flag(struct cc__member *m)
 
 /* ---- cancel ---- */
 
-enum { WAKES = 16 };
+#ifndef CC__CANCEL_WAKES
+#define CC__CANCEL_WAKES 16
+#endif
+
+enum { WAKES = CC__CANCEL_WAKES };
 
 struct wakes {
-	unsigned count;
 	struct cc__parker *who[WAKES];	/* type-stable */
+	unsigned count;
 };
 
 /* Members of s that are to be woken, off its list.  True: those were all. */
@@ -217,9 +222,11 @@ void cc__scope_cancel(struct cc__scope *s, uint32_t how, bool lazy)
 	struct wakes w;
 	bool more = !lazy;
 
-	if (raise_flag(s, how))
-		/* Release: the flag, to the acquire in cc__scope_cancelled. */
-		cc__add(&cc__cancels, 1, CC__RELEASE);
+	how = raise_flag(s, how);
+	/* Whoever was not the first counts, too: the first may not have yet, and the walk
+	 * takes scopes off below which somebody is about to look (C4).
+	 * Release: the flag, to the acquire in cc__scope_look. */
+	cc__add(&cc__cancels, 1, CC__RELEASE);
 	CC_POINT("cancel.before_walk", s);
 	while (more) {
 		w.count = 0;

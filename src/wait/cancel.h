@@ -5,14 +5,15 @@
  *
  * C1  The flag is set once and for ever, and before anybody is looked for.  Who may sleep
  *     in a scope is listed there, and PARKING, before he looks at the flag: he is found,
- *     or he sees it.
+ *     or he sees it.  What was done before a cancellation is seen by whoever meets it.
  * C2  Listed is who has waited in a scope at all, until he leaves it, and a scope once
  *     somebody has waited in it or below it.  Who never waits passes no lock.
  * C3  A scope lies in its owner's memory.  Whoever cancels what is around it touches it
  *     under the root's lock, and its owner passes that lock before he leaves.
- * C4  Nobody waits below a scope that is not listed.  Whether something around it has been
- *     cancelled is asked for, not told: it looks again when there have been more
- *     cancellations (cc__cancels) than when it last looked. */
+ * C4  Nobody waits below a scope that has not been listed.  Whether something around it has
+ *     been cancelled is asked for, not told: it looks again when there have been more
+ *     cancellations (cc__cancels) than when it last looked.  A walk takes scopes off, so
+ *     it begins after its cancellation was counted. */
 #ifndef CC__WAIT_CANCEL_H
 #define CC__WAIT_CANCEL_H
 
@@ -83,10 +84,10 @@ bool cc__scope_look(struct cc__scope *s);
 /* It has been cancelled, or something around it. */
 static inline bool cc__scope_cancelled(struct cc__scope *s)
 {
-	/* Relaxed: set once; cc__scope_look decides in doubt.  Acquire: the flags of so
-	 * many cancellations, from cc__scope_cancel. */
-	return cc__load(&s->flag, CC__RELAXED) != 0 ||
-	       (cc__load(&s->looked, CC__RELAXED) != cc__load(&cc__cancels, CC__ACQUIRE) &&
+	/* Acquire: what was done before, from raise_flag.  Relaxed, both: equal means that
+	 * somebody has looked, and cc__scope_look decides in doubt. */
+	return cc__load(&s->flag, CC__ACQUIRE) != 0 ||
+	       (cc__load(&s->looked, CC__RELAXED) != cc__load(&cc__cancels, CC__RELAXED) &&
 	        cc__scope_look(s));
 }
 
