@@ -53,7 +53,7 @@ static cc_time local(long n)
 	return ns;
 }
 
-static void chan_local(const char *name)
+static void chan_local(const char *name) /* covers: CHN-13/b */
 {
 	long n;
 	cc_time ns = bench_calibrate(100000, local, &n);
