@@ -101,6 +101,17 @@ static inline CCCase cc_case_send(CCChan *chan, const void *item, size_t size)
 	return c;
 }
 
+/* The same for who has one end only: the other one does not compile. */
+static inline CCCase cc_case_rx(CCChanRx rx, void *item, size_t size)
+{
+	return cc_case_recv(rx.chan, item, size);
+}
+
+static inline CCCase cc_case_tx(CCChanTx tx, const void *item, size_t size)
+{
+	return cc_case_send(tx.chan, item, size);
+}
+
 /* Consumes the handle, as cc_task_join does. */
 static inline CCCase cc_case_task(CCTask task, int *result)
 {
