@@ -18,6 +18,9 @@
  * kinds OWNED and ORDERED).  What can be done at once is done, whatever the deadline
  * and however cancelled the caller is.
  *
+ * In a child of fork (runtime.h) all calls that return an error return ENOTSUP, and what
+ * would make something returns NULL; cc_chan_len is 0.
+ *
  * select.h waits for the first of several; token.h is a flag that wakes everybody. */
 #ifndef CCC_CHAN_H
 #define CCC_CHAN_H
@@ -87,24 +90,26 @@ typedef struct CCChanOptions {
 
 /* ---- life ---- */
 
-/* A channel for elements of `size` bytes (0: bare tokens); NULL: no memory, or size or
- * capacity out of range.  Any thread; never parks. */
+/* A channel for elements of `size` bytes (0: bare tokens); NULL: no memory, size or
+ * capacity out of range, or in a child of fork.  Any thread; never parks. */
 CC_API CCChan *cc_chan_new(size_t size, size_t capacity);
 
 /* The same with options (NULL: none).  EINVAL: no `out`, size or capacity out of range,
  * a name too long, or kind, mode, callbacks and capacity that do not go together;
- * ENOMEM.  Any thread; never parks. */
+ * ENOMEM; ENOTSUP.  Any thread; never parks. */
 CC_API int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options);
 
 /* Free it, closed or not, when no call is in progress and none will come.  Elements that
  * were not received go to `drop`; items of a pool are destroyed; tasks of an ORDERED
  * channel without `drop` are joined, or detached if the caller is cancelled.  EBUSY, and
- * nothing is freed: somebody waits for it, or items of the pool are out.  0 for NULL.  Any thread; may park if ORDERED. */
+ * nothing is freed or dropped: somebody waits for it, a send is half done, or items of the
+ * pool are out or on their way back.  0 for NULL; ENOTSUP.  Any thread; may park if
+ * ORDERED. */
 CC_API int cc_chan_free(CCChan *chan);
 
 /* No more sends.  What was accepted will be received; then receivers get EPIPE.  Those
- * who wait to send get EPIPE at once.  Closing again changes nothing: 0.  EINVAL: NULL.
- * Any thread; never parks. */
+ * who wait to send get EPIPE at once.  Closing again changes nothing: 0.  EINVAL: NULL;
+ * ENOTSUP.  Any thread; never parks. */
 CC_API int cc_chan_close(CCChan *chan);
 
 /* The same, but receivers get `error` instead of EPIPE in the end (0 means EPIPE). */
@@ -156,7 +161,7 @@ static inline int cc_chan_timed_recv(CCChan *chan, void *item, size_t size, cc_t
  * sent, the receive until there is one and then takes what there is.  *moved (may not
  * be NULL) tells how many were.  0 if any, or if count is 0; the errors above only if
  * none.  Elements of one call stay in order; those of other senders may come in between.
- * EINVAL: OWNED and ORDERED. */
+ * EINVAL also: OWNED and ORDERED. */
 CC_API int cc_chan_send_many(CCChan *chan, const void *items, size_t size, size_t count,
                              cc_time deadline, size_t *moved);
 CC_API int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t count, cc_time deadline,
@@ -165,7 +170,8 @@ CC_API int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t coun
 /* ORDERED: run main(arg) as a task (see cc_task_spawn) and send its handle.  If that
  * fails, for whatever reason, the task is joined before the error is returned (detached
  * if the caller is cancelled: it may still run then, and use arg); if the task cannot be
- * spawned, that error. */
+ * spawned, that error.  EINVAL: not an ORDERED channel, NULL; ENOTSUP.  Any thread; may
+ * park; a cancel point. */
 CC_API int cc_chan_spawn(CCChan *chan, const CCTaskOptions *options, cc_task_main *main, void *arg,
                          cc_time deadline);
 

@@ -13,17 +13,17 @@ extern "C" {
 
 typedef struct CCToken CCToken;
 
-/* Not set.  NULL: no memory.  Any thread; never parks. */
+/* Not set.  NULL: no memory, or in a child of fork (runtime.h).  Any thread; never parks. */
 CC_API CCToken *cc_token_new(void);
 
 /* When no call is in progress and none will come; but whoever has seen it set may free it
  * while the call that set it has yet to return.  EBUSY, and nothing is freed: somebody
- * waits for it.  0 for NULL.  Any thread; never parks. */
+ * waits for it.  0 for NULL; ENOTSUP: in a child of fork.  Any thread; never parks. */
 CC_API int cc_token_free(CCToken *token);
 
-/* Set it, and wake everybody who waits.  0, the second time too; EINVAL: NULL.  What was
- * written before is seen by whoever sees it set.  Any thread, but not a signal handler;
- * never parks. */
+/* Set it, and wake everybody who waits.  0, the second time too; EINVAL: NULL;
+ * ENOTSUP.  What was written before is seen by whoever sees it set.  Any thread, but not a
+ * signal handler; never parks. */
 CC_API int cc_token_set(CCToken *token);
 
 /* 1 if it is set.  Any thread; never parks. */

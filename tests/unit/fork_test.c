@@ -38,6 +38,8 @@ static int visit_none(const CCFiberInfo *info, void *arg)
 }
 
 static int pipe_ends[2];
+static CCChan *full, *tasks;	/* one with an element in it, an ordered one */
+static CCToken *unset;
 
 /* The number of the first call that did not answer as it should; 0: all did. */
 static int try_everything(CCRuntime *rt, CCTask task)
@@ -45,7 +47,10 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	CCRuntime *made = NULL;
 	CCTask t;
 	char name[16];
-	int call = 1;
+	int call = 1, v = 0;
+	size_t n;
+	CCChan *chan = NULL;
+	const CCCase one = cc_case_recv(full, &v, sizeof v);
 	const struct {
 		int got, wanted;
 	} answers[] = {
@@ -61,6 +66,22 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	    {cc_fiber_each(visit_none, NULL), ENOTSUP},
 	    {cc_runtime_new(&made, NULL), ENOTSUP},
 	    {cc_runtime_current() == NULL, 1},
+	    {cc_chan_new(sizeof v, 1) == NULL, 1},
+	    {cc_chan_create(&chan, sizeof v, 1, NULL), ENOTSUP},
+	    {cc_chan_send(full, &v, sizeof v), ENOTSUP},
+	    {cc_chan_recv(full, &v, sizeof v), ENOTSUP},
+	    {cc_chan_try_recv(full, &v, sizeof v), ENOTSUP},
+	    {cc_chan_send_many(full, &v, sizeof v, 1, CC_NOW, &n), ENOTSUP},
+	    {cc_chan_recv_many(full, &v, sizeof v, 1, CC_NOW, &n), ENOTSUP},
+	    {cc_chan_spawn(tasks, NULL, nothing, NULL, CC_NOW), ENOTSUP},
+	    {cc_select(&one, 1, CC_FOREVER, NULL), ENOTSUP},
+	    {cc_chan_close(full), ENOTSUP},
+	    {cc_chan_free(full), ENOTSUP},
+	    {(int)cc_chan_len(full), 0},
+	    {cc_token_new() == NULL, 1},
+	    {cc_token_set(unset), ENOTSUP},
+	    {cc_token_wait(unset, CC_FOREVER), ENOTSUP},
+	    {cc_token_free(unset), ENOTSUP},
 	    {cc_runtime_free(rt), ENOTSUP},
 	    {cc_shutdown(), ENOTSUP},
 	};
@@ -107,9 +128,16 @@ static CCRuntime *start(unsigned workers)
 
 static void begin(struct gate *g)
 {
+	const CCChanOptions ordered = {.kind = CC_CHAN_KIND_ORDERED};
+	const int v = 3;
+
 	runtime = start(2);
 	*g = (struct gate){0};
 	new_pipe(pipe_ends);
+	full = cc_chan_new(sizeof v, 1);
+	CHECK_EQ(cc_chan_send(full, &v, sizeof v), 0);
+	CHECK_EQ(cc_chan_create(&tasks, sizeof(CCTask), 1, &ordered), 0);
+	unset = cc_token_new();
 	someone = spawn(runtime, wait_at, g);
 	TEST_UNTIL(cc__load(&g->arrived, CC__ACQUIRE) != 0);
 }
@@ -120,6 +148,10 @@ static void end(struct gate *g)
 	CHECK_EQ(join(someone), 17);
 	CHECK_EQ(cc_runtime_free(runtime), 0);
 	close_both(pipe_ends);
+	CHECK_EQ(cc_chan_len(full), 1);
+	CHECK_EQ(cc_chan_free(full), 0);
+	CHECK_EQ(cc_chan_free(tasks), 0);
+	CHECK_EQ(cc_token_free(unset), 0);
 }
 
 TEST(fork_child_of_a_thread_is_told)
