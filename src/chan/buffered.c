@@ -14,8 +14,6 @@
  *     and to the end of the stream, which is for all. */
 #include "chan/buffered.h"
 
-#include <errno.h>
-
 #include "wait/thread.h"
 
 /* ---- wakes ---- */
@@ -222,8 +220,20 @@ static void drop_left(CCChan *c, cc__a64 *stamp)
 	cc__store(stamp, kept, CC__RELAXED);	/* Relaxed: nobody else looks */
 }
 
-/* The ring is nobody else's any more. */
-static int empty(CCChan *c)
+/* A place is reserved and not published: a send is in progress. */
+static bool busy(CCChan *c)
+{
+	const struct cc__ring *r = cc__ring_of(c);
+	const size_t n = cc__ring_length(r);
+	/* Relaxed: nobody else moves it. */
+	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+	uint64_t end;
+	bool late;
+
+	return cc__ring_usable(&r->shape, head, n, CC__RING_FULL, &end, &late) < n;
+}
+
+static void empty(CCChan *c)
 {
 	struct cc__ring *r = cc__ring_of(c);
 	size_t n;
@@ -235,12 +245,12 @@ static int empty(CCChan *c)
 		cc__ring_recv(r, NULL, 0, 1, &n);
 		drop_left(c, cc__ring_stamp(&r->shape, at));
 	}
-	return cc__ring_length(r) > 0 ? EBUSY : 0;	/* a send is in progress */
 }
 
 #define COMMON \
 	.heads = &heads, .slot = cc__ring_stride, .init = init, .close = close_ring, \
-	.closed = closed, .length = length, .told = CC__AGAIN, .empty = empty
+	.closed = closed, .length = length, .told = CC__AGAIN, .busy = busy, \
+	.empty = empty
 
 const struct cc__chan_kind cc__buffered = {
     .way = {[CC__SEND] = {.attempt = send_attempt, .settle = send_settle, .some = send_some},

@@ -74,10 +74,14 @@ static inline int do_it(CCChan *c, enum cc__way way, void *item, cc_time deadlin
 
 static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
-	const cc_time began = cc__now();
-	const int result = do_it(c, way, item, deadline);
+	cc_time began;
+	int result;
 
+	cc__chan_enter(c);
+	began = cc__now();
+	result = do_it(c, way, item, deadline);
 	cc__chan_done(c, way, began, result);
+	cc__chan_leave(c);
 	return result;
 }
 
@@ -252,31 +256,41 @@ static bool tell(CCChan *c, enum cc__way way, struct cc__batch *b)
 	return c->wait[way].head != NULL;
 }
 
-static int close_with(CCChan *c, int send_error, int recv_error)
+/* With the lock, which it drops: tell everybody. */
+static void tell_all(CCChan *c)
 {
 	struct cc__batch batch;
 	bool more;
 
+	for (batch.count = 0;; cc__lock(&c->lock, CC__RANK_WAITQ)) {
+		more = tell(c, CC__SEND, &batch);
+		more |= tell(c, CC__RECV, &batch);
+		c->telling = more;
+		cc__unlock(&c->lock);
+		/* Unless there are more, c is touched no more: who is woken may free it. */
+		cc__batch_flush(&batch);
+		if (!more)
+			return;
+	}
+}
+
+static int close_with(CCChan *c, int send_error, int recv_error)
+{
 	if (cc__forked())
 		return ENOTSUP;
 	if (c == NULL)
 		return EINVAL;
 	if (c->watch != 0)
 		cc__chan_closes(c, send_error, recv_error);
-	batch.count = 0;
-	do {
-		cc__lock(&c->lock, CC__RANK_WAITQ);
-		if (!c->kind->closed(c)) {
-			c->error[CC__SEND] = send_error != 0 ? send_error : EPIPE;
-			c->error[CC__RECV] = recv_error != 0 ? recv_error : EPIPE;
-			c->kind->close(c);
-		}
-		more = tell(c, CC__SEND, &batch);
-		more |= tell(c, CC__RECV, &batch);
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (c->kind->closed(c)) {
 		cc__unlock(&c->lock);
-		/* Unless there are more, c is touched no more: who is woken may free it. */
-		cc__batch_flush(&batch);
-	} while (more);
+		return 0;
+	}
+	c->error[CC__SEND] = send_error != 0 ? send_error : EPIPE;
+	c->error[CC__RECV] = recv_error != 0 ? recv_error : EPIPE;
+	c->kind->close(c);
+	tell_all(c);
 	return 0;
 }
 

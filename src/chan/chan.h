@@ -18,6 +18,7 @@
  * C4  A channel's head is type-stable.  Who has put an element into the ring looks for
  *     sleepers afterwards, when its receiver may have freed the channel: at worst
  *     somebody who waits for the next one in its place tries again for nothing.
+ *     A free waits for a close that has yet to tell some of those who waited.
  * C5  A closed channel is an outcome, CC__CLOSED, until the caller is told: only then it
  *     is the error of the closer, which may be any number. */
 #ifndef CC__CHAN_CHAN_H
@@ -81,8 +82,11 @@ struct cc__chan_kind {
 	bool (*closed)(const CCChan *c);
 	size_t (*length)(const CCChan *c);
 	int told;	/* the result of those whom close wakes */
-	/* Before it is freed: 0, or why not. */
-	int (*empty)(CCChan *c);
+	/* Under the lock, before it is freed: a call is in progress, or something is out.  May
+	 * be NULL. */
+	bool (*busy)(CCChan *c);
+	/* Nobody else uses it any more: what is left in it goes. */
+	void (*empty)(CCChan *c);
 };
 
 /* Of a channel that is watched: added to by anybody. */
@@ -121,6 +125,8 @@ struct CCChan {
 	char name[16];
 	CCChan *link;	/* the slab's */
 	struct cc__chan_times times[2];
+	cc__a32 users;	/* of one that is watched (watch.h) */
+	bool telling;	/* a close is between two batches.  The lock */
 	/* Buffered: cc__place of all who ever waited for it, or ODD_PLACE (B1).  The lock. */
 	uintptr_t place;
 	/* Owned: items that it has made, and how many of these are out.  The lock. */

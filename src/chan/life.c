@@ -109,7 +109,6 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 		return NULL;
 	}
 	c->watch = (uint16_t)(cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED);
-	memset(c->times, 0, sizeof c->times);
 	choose_way(c);
 	kind->init(c);
 	if (c->watch != 0)
@@ -130,7 +129,9 @@ int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptio
 	    (options->name != NULL && strlen(options->name) >= sizeof(*out)->name) ||
 	    (kind = kind_of(options, size, capacity)) == NULL)
 		return EINVAL;
-	cc__fence_heavy_start();	/* before anybody uses the pair (R3) */
+	/* Before anybody uses the pair (R3).
+	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
+	cc__fence_heavy_start();
 	*out = make(kind, size, capacity, options);
 	return *out != NULL ? 0 : ENOMEM;
 }
@@ -142,31 +143,40 @@ CCChan *cc_chan_new(size_t size, size_t capacity)
 	return cc_chan_create(&c, size, capacity, NULL) == 0 ? c : NULL;
 }
 
-static bool somebody_waits(CCChan *c)
+/* Somebody waits, or is seen to be at work. */
+static bool in_use(CCChan *c)
 {
-	bool any;
+	bool used;
 
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	any = c->wait[CC__SEND].head != NULL || c->wait[CC__RECV].head != NULL;
+	while (c->telling) {	/* never parks, so it is on its way (C4) */
+		/* mutant: swap cc__unlock survives: the close only takes longer. */
+		cc__unlock(&c->lock);
+		CC_POINT("chan.free_waits", c);
+		/* mutant: delete cc__thread_yield, swap cc__lock survive: as above. */
+		cc__thread_yield();
+		cc__lock(&c->lock, CC__RANK_WAITQ);
+	}
+	/* mutant: swap cc__unlock survives: those whom only the lock shows may not be there. */
+	used = c->wait[CC__SEND].head != NULL || c->wait[CC__RECV].head != NULL ||
+	       (c->kind->busy != NULL && c->kind->busy(c));
 	cc__unlock(&c->lock);
-	return any;
+	return used;
 }
 
 int cc_chan_free(CCChan *c)
 {
-	int err;
-
 	if (cc__forked())
 		return ENOTSUP;
 	if (c == NULL)
 		return 0;
-	if (somebody_waits(c))
+	if (in_use(c))
 		return EBUSY;
-	if ((err = c->kind->empty(c)) != 0)
-		return err;
+	c->kind->empty(c);
+	put_slots(c);
 	if (c->watch != 0)
 		cc__chan_freed(c);
-	put_slots(c);
-	cc__slab_put(c->kind->heads, c);
+	else
+		cc__slab_put(c->kind->heads, c);
 	return 0;
 }

@@ -103,13 +103,12 @@ size_t cc__locked_length(const CCChan *c)
 	return n;
 }
 
-static int empty(CCChan *c)
+static void empty(CCChan *c)
 {
 	void *item;
 
 	while ((item = cc__locked_take(c)) != NULL)
 		cc__chan_drop(c, item);
-	return 0;
 }
 
 const struct cc__chan_kind cc__locked = {

@@ -23,7 +23,7 @@ static int finish_send(CCChan *c, void *item, int result)
 	return result;
 }
 
-static int empty(CCChan *c)
+static void empty(CCChan *c)
 {
 	void *item;
 
@@ -32,7 +32,6 @@ static int empty(CCChan *c)
 			cc__chan_drop(c, item);
 		else
 			see_through(item);
-	return 0;
 }
 
 const struct cc__chan_kind cc__ordered = {

@@ -98,20 +98,24 @@ static __attribute__((noinline)) bool send_attempt(CCChan *c, struct cc__waiter 
 	return true;
 }
 
-static int empty(CCChan *c)
+/* Not all are in it (O1). */
+static bool busy(CCChan *c)
+{
+	return c->made != c->count;
+}
+
+static void empty(CCChan *c)
 {
 	void *item;
 
-	if (c->out > 0)
-		return EBUSY;
 	while ((item = cc__locked_take(c)) != NULL)
 		destroy(c, item);
-	return 0;
 }
 
 const struct cc__chan_kind cc__owned = {
     .way = {[CC__SEND] = {.attempt = send_attempt, .settle = cc__locked_send},
             [CC__RECV] = {.settle = recv_settle, .finish = finish_recv}},
+    .busy = busy,
     .empty = empty,
     CC__LOCKED_COMMON,
 };

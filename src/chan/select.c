@@ -157,7 +157,6 @@ static enum tried try_case(struct select *s, uint32_t i, struct cc__waiter *w)
 	case CC_CASE_RECV:
 		if (!makes_sense(c))
 			return SENSELESS;
-		s->watched |= c->on.chan->watch != 0;
 		w->io = io_of(c);
 		return try_channel(c->on.chan, way_of(c), w);
 	case CC_CASE_TASK:
@@ -455,12 +454,11 @@ static int choose(struct select *s, uint32_t i, int otherwise)
 	return i < s->count ? 0 : otherwise;
 }
 
-static int run(struct select *s, bool in_order)
+static int run(struct select *s)
 {
 	uint32_t last;
 	int result;
 
-	s->first = in_order ? 0 : turn(s->count);
 	if (try_each(s, &result) || (result = consider_all(s)) != 0)
 		return result;
 	if (s->alarm < s->count && cc__now() >= alarm_at(s))
@@ -477,6 +475,39 @@ static int run(struct select *s, bool in_order)
 	           : result;
 }
 
+/* Of the channels either all are watched or none (watch.h): the first one tells. */
+static bool is_watched(const struct select *s)
+{
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
+			return s->cases[i].on.chan->watch != 0;
+	return false;
+}
+
+static void with_each(const struct select *s, void (*call)(CCChan *c))
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
+			call(s->cases[i].on.chan);
+}
+
+static __attribute__((noinline)) int run_watched(struct select *s)
+{
+	int result;
+
+	with_each(s, cc__chan_enter);
+	result = run(s);
+	with_each(s, cc__chan_leave);
+	return result;
+}
+
+static int start(struct select *s, bool in_order)
+{
+	s->first = in_order ? 0 : turn(s->count);
+	s->watched = is_watched(s);
+	return __builtin_expect(s->watched, 0) ? run_watched(s) : run(s);
+}
+
 static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,
                         bool in_order)
 {
@@ -490,7 +521,7 @@ static int select_among(const CCCase *cases, size_t count, cc_time deadline, siz
 	else if (count > CC_SELECT_MAX || (cases == NULL && count > 0))
 		result = EINVAL;
 	else
-		result = run(&s, in_order);
+		result = start(&s, in_order);
 	if (index != NULL)
 		*index = s.chosen < s.count ? s.chosen : count;
 	return result;

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sched/fiber.h"
 
@@ -20,8 +21,11 @@ __attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const c
 	cc__say(line);
 }
 
-void cc__chan_made(const CCChan *c)
+void cc__chan_made(CCChan *c)
 {
+	/* Relaxed: nobody else has it. */
+	cc__store(&c->users, 1, CC__RELAXED);
+	memset(c->times, 0, sizeof c->times);
 	if (c->watch & CC__CHAN_LOG)
 		print(c, "made for %zu of %u bytes, %s", c->capacity, c->size,
 		      c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old ? "with a ring"
@@ -44,18 +48,34 @@ static void print_times(const CCChan *c, const char *what, const struct cc__chan
 		print(c, "%llu %s of %llu ns", calls, what, nanos / calls);
 }
 
-void cc__chan_freed(const CCChan *c)
+void cc__chan_enter(CCChan *c)
 {
-	if (c->watch & CC__CHAN_LOG)
-		print(c, "freed");
+	/* Relaxed: a channel that may be used has a user, who is the caller's. */
+	cc__add(&c->users, 1, CC__RELAXED);
+}
+
+void cc__chan_leave(CCChan *c)
+{
+	/* Release: what the caller noted; acquire: what all others did, to the last one. */
+	if (cc__sub(&c->users, 1, CC__ACQ_REL) > 1)
+		return;
 	if (c->watch & CC__CHAN_TIMING) {
 		print_times(c, "sends", &c->times[CC__SEND]);
 		print_times(c, "receives", &c->times[CC__RECV]);
 	}
+	cc__slab_put(c->kind->heads, c);
+}
+
+void cc__chan_freed(CCChan *c)
+{
+	if (c->watch & CC__CHAN_LOG)
+		print(c, "freed");
+	cc__chan_leave(c);
 }
 
 void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result)
 {
+	CC_POINT("chan.before_note", c);
 	/* Relaxed, both: sums. */
 	cc__add(&c->times[way].calls, 1, CC__RELAXED);
 	cc__add(&c->times[way].nanos, (uint64_t)(cc__now() - began), CC__RELAXED);

@@ -2,16 +2,24 @@
  * CC_CHAN_DEBUG_VERBOSE every operation, CC_CHANNEL_TIMING how long these took.
  *
  * A channel that is made while one of them is on is watched to its end, and has no fast
- * path; others know nothing of this. */
+ * path; others know nothing of this.  The switches are read once: all are watched, or none.
+ *
+ * Who has done something to a channel notes it afterwards, when its partner may have freed
+ * the channel: so the head is given back by the last of those who use it, else what is
+ * noted would go to the next channel in its place (C4). */
 #ifndef CC__CHAN_WATCH_H
 #define CC__CHAN_WATCH_H
 
 #include "chan/chan.h"
 #include "chan/settings.h"
 
-void cc__chan_made(const CCChan *c);
+void cc__chan_made(CCChan *c);
 void cc__chan_closes(const CCChan *c, int send_error, int recv_error);
-void cc__chan_freed(const CCChan *c);
+void cc__chan_freed(CCChan *c);
+
+/* Around each call: in between the head stays what it is. */
+void cc__chan_enter(CCChan *c);
+void cc__chan_leave(CCChan *c);
 
 /* An operation that began then has ended with that result. */
 void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result);

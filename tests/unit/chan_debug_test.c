@@ -1,11 +1,13 @@
 /* chan_debug_test.c - what the debug switches show.  The environment is read once, so each
- * run is a process of its own, and this one makes no channel. */
+ * run is a process of its own, and this one makes no channel.
+ * mutate: src/chan */
 #include "environment.h"
 #include "test.h"
 
 #include <errno.h>
 
 #include "chan/chan.h"
+#include "points.h"
 
 static struct test_death death;
 
@@ -84,4 +86,65 @@ TEST(timing_shows_how_long_they_took)	/* covers: CHN-49/u */
 	CHECK_EQ(lines_with(text, "\n"), 2);
 	CHECK_EQ(lines_with(text, ": 2 sends of "), 1);
 	CHECK_EQ(lines_with(text, ": 3 receives of "), 1);
+}
+
+/* ---- freed by its receiver ---- */
+
+static CCChan *made(const char *name)
+{
+	const CCChanOptions o = {.name = name};
+	CCChan *c = NULL;
+
+	CHECK_EQ(cc_chan_create(&c, sizeof(int), 8, &o), 0);
+	return c;
+}
+
+static void *send_in_thread(void *c)
+{
+	const int v = 1;
+
+	CHECK_EQ(cc_chan_send(c, &v, sizeof v), 0);
+	return NULL;
+}
+
+static void *select_in_thread(void *c)
+{
+	const int v = 1;
+	const CCCase one = cc_case_send(c, &v, sizeof v);
+
+	CHECK_EQ(cc_select(&one, 1, CC_FOREVER, NULL), 0);
+	return NULL;
+}
+
+/* The sender has yet to note what it did when another channel is made. */
+static void live_on(void *by_select)
+{
+	CCChan *first, *second;
+	struct point *p;
+	pthread_t sender;
+	int v = 0;
+
+	setenv("CC_CHANNEL_TIMING", "1", 1);
+	first = made("first");
+	p = point_hold("chan.before_note", first);
+	pthread_create(&sender, NULL, by_select != NULL ? select_in_thread : send_in_thread, first);
+	point_until_held(p);
+	CHECK_EQ(cc_chan_recv(first, &v, sizeof v), 0);
+	CHECK_EQ(cc_chan_free(first), 0);
+	second = made("second");
+	point_release(p);
+	pthread_join(sender, NULL);
+	CHECK_EQ(cc_chan_free(second), 0);
+}
+
+TEST(nothing_is_noted_about_the_next_channel)	/* covers: CHN-49/u */
+{
+	NEED_POINTS();
+	for (int by_select = 0; by_select < 2; by_select++) {
+		CHECK_EQ(test_dies(live_on, by_select ? &death : NULL, &death), 0);
+		CHECK_EQ(death.status, 0);
+		CHECK_EQ(lines_with(death.text, "second"), 0);
+		CHECK_EQ(lines_with(death.text, " first: 1 sends of "), 1);
+		CHECK_EQ(lines_with(death.text, " first: 1 receives of "), 1);
+	}
 }

@@ -1,6 +1,7 @@
 /* chan_herd_test.c - many wait on one channel: a send wakes one of them, and the others
  * are not run to find out that it was not for them; and nobody who could run waits for
- * one who cannot. */
+ * one who cannot.
+ * mutate: src/chan */
 #include "chans.h"
 #include "sched/worker.h"
 #include "tasks.h"

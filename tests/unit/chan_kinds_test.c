@@ -1,11 +1,12 @@
 /* chan_kinds_test.c - what is special: modes, sizes, several at once, pools, ordered
- * channels, and how channels are made and freed. */
+ * channels, and how channels are made and freed.
+ * mutate: src/chan */
 #include "chans.h"
 #include "tasks.h"
 
 #include <string.h>
 
-#include "chan/buffered.h"
+#include "chan/locked.h"
 
 static CCChan *with_options(size_t size, size_t capacity, CCChanOptions o)
 {
@@ -75,6 +76,41 @@ TEST(options_that_do_not_go_together_are_refused)	/* covers: RES-48/u, CHN-12/u 
 	CHECK_EQ(cc_chan_closed(NULL), 0);
 }
 
+TEST(limits_themselves_are_allowed)
+{
+	static const struct {
+		size_t size, capacity;
+		CCChanOptions o;
+	} right[] = {
+	    {CC_CHAN_SIZE_MAX, 0, {.name = "fifteen letters"}},
+	    {0, CC_CHAN_CAPACITY_MAX, {.kind = CC_CHAN_KIND_SYNC}},
+	    {CC_CHAN_DROP_MAX, 1, {.mode = CC_CHAN_MODE_DROP_OLD, .drop = nowhere}},
+	    {CC_CHAN_DROP_MAX, 1, {.kind = CC_CHAN_KIND_OWNED, .create = make_nothing}},
+	};
+
+	for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+		CCChan *c = NULL;
+
+		if (!CHECK_EQ(cc_chan_create(&c, right[i].size, right[i].capacity, &right[i].o), 0))
+			printf("\tnumber %zu\n", i);
+		CHECK_EQ(cc_chan_cap(c), right[i].capacity);
+		CHECK_EQ(cc_chan_free(c), 0);
+	}
+}
+
+/* Whatever the one before it was called. */
+TEST(a_name_is_the_channels_own)
+{
+	static const char *const names[] = {"a long name", "b", NULL};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		CCChan *c = with_options(4, 1, (CCChanOptions){.name = names[i]});
+
+		CHECK_STR(c->name, names[i] != NULL ? names[i] : "");
+		CHECK_EQ(cc_chan_free(c), 0);
+	}
+}
+
 TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 {
 	static const struct {
@@ -126,17 +162,24 @@ static void count_free(void *context, void *p, size_t size)
 	free(p);
 }
 
-TEST(memory_comes_from_the_runtime_that_is_named)
+static CCRuntime *counting_runtime(void)
 {
 	CCRuntime *rt = NULL;
 	CCConfig config;
-	CCChan *c, *d = NULL;
-	int allocs;
 
 	CHECK_EQ(cc_config_init(&config), 0);
 	config.workers = 1;
 	config.allocator = (CCAllocator){.alloc = count_alloc, .free = count_free};
-	REQUIRE_EQ(cc_runtime_new(&rt, &config), 0);
+	CHECK_EQ(cc_runtime_new(&rt, &config), 0);
+	return rt;
+}
+
+TEST(memory_comes_from_the_runtime_that_is_named)
+{
+	CCRuntime *rt = counting_runtime();
+	CCChan *c, *d = NULL;
+	int allocs;
+
 	allocs = counted_memory.allocs;
 	c = with_options(8, 10, (CCChanOptions){.runtime = rt});
 	CHECK_EQ(counted_memory.allocs, allocs + 1);
@@ -145,6 +188,23 @@ TEST(memory_comes_from_the_runtime_that_is_named)
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK_EQ(counted_memory.allocs - 1, counted_memory.frees);	/* one was refused */
+}
+
+/* What was freed, or could not be made, is there for the next. */
+TEST(heads_are_used_again)
+{
+	const CCChanOptions o = {.kind = CC_CHAN_KIND_SYNC, .runtime = counting_runtime()};
+	CCChan *c = NULL;
+	size_t made;
+
+	CHECK_EQ(cc_chan_free(with_options(8, 0, o)), 0);
+	made = cc__slab_made(&cc__locked_heads);
+	for (size_t i = 0; i < made; i++) {
+		CHECK_EQ(cc_chan_free(with_options(8, 1, o)), 0);
+		CHECK_EQ(cc_chan_create(&c, 8, 1000000, &o), ENOMEM);
+	}
+	CHECK_EQ(cc__slab_made(&cc__locked_heads), made);
+	CHECK_EQ(cc_runtime_free(o.runtime), 0);
 }
 
 /* ---- elements of any size ---- */
@@ -516,6 +576,7 @@ TEST(a_pool_makes_resets_and_destroys)	/* covers: CHN-37/u */
 	CHECK_EQ(cc_chan_send(c, &v, sizeof v), 0);
 	CHECK_EQ(cc_chan_free(c), EBUSY);
 	CHECK_EQ(cc_chan_send(c, &b, sizeof b), 0);
+	CHECK_EQ(cc_chan_send(c, &b, sizeof b), EINVAL);	/* once each */
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(pool.destroyed, 2);
 }
@@ -551,6 +612,39 @@ TEST(a_pool_that_cannot_make_one_says_so)	/* covers: RES-48/u, CHN-37/u */
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), EPIPE);
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(pool.destroyed, 1);
+}
+
+/* An item on its way back, or being made, is not in the pool. */
+static int free_meanwhile(void *context, void *item)
+{
+	(void)item;
+	return cc_chan_free(*(CCChan **)context);
+}
+
+static void check_free_meanwhile(void *context, void *item)
+{
+	CHECK_EQ(free_meanwhile(context, item), EBUSY);
+}
+
+TEST(a_pool_with_items_on_their_way_is_not_freed)	/* covers: RES-48/u */
+{
+	CCChan *c = NULL;
+	int v = 0;
+
+	c = with_options(sizeof v, 1,
+	                 (CCChanOptions){.kind = CC_CHAN_KIND_OWNED,
+	                                 .create = free_meanwhile,
+	                                 .context = &c});
+	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), EBUSY);
+	CHECK_EQ(cc_chan_free(c), 0);
+	c = with_options(sizeof v, 1,
+	                 (CCChanOptions){.kind = CC_CHAN_KIND_OWNED,
+	                                 .create = make_nothing,
+	                                 .reset = check_free_meanwhile,
+	                                 .context = &c});
+	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), 0);
+	CHECK_EQ(cc_chan_send(c, &v, sizeof v), 0);
+	CHECK_EQ(cc_chan_free(c), 0);
 }
 
 static cc__a32 out_now, made_now;
@@ -674,6 +768,7 @@ TEST(an_end_does_what_its_channel_does)	/* covers: CHN-40/u */
 	CCChan *c = cc_chan_new(sizeof(int), 1);
 	CCChanTx tx = cc_chan_tx(c);
 	CCChanRx rx = cc_chan_rx(c);
+	CCCase which;
 	int v = 4, w = 0;
 	size_t n;
 
@@ -686,6 +781,10 @@ TEST(an_end_does_what_its_channel_does)	/* covers: CHN-40/u */
 	CHECK_EQ(cc_rx_recv_until(rx, &w, sizeof w, cc_now() - 1), ETIMEDOUT);
 	CHECK_EQ(cc_tx_send_many(tx, &v, sizeof v, 1, CC_NOW, &n), 0);
 	CHECK_EQ(cc_rx_recv_many(rx, &w, sizeof w, 1, CC_NOW, &n), 0);
+	which = cc_case_tx(tx, &v, sizeof v);
+	CHECK_EQ(cc_select(&which, 1, CC_NOW, NULL), 0);
+	which = cc_case_rx(rx, &w, sizeof w);
+	CHECK_EQ(cc_select(&which, 1, CC_NOW, NULL), 0);
 	CHECK_EQ(cc_tx_close(tx, ENOSPC), 0);
 	CHECK_EQ(cc_rx_recv(rx, &w, sizeof w), ENOSPC);
 	CHECK_EQ(cc_rx_close(rx, 0), 0);

@@ -1,4 +1,5 @@
-/* chan_locked_test.c - the same with CC_CHAN_NO_LOCKFREE=1. */
+/* chan_locked_test.c - the same with CC_CHAN_NO_LOCKFREE=1.
+ * mutate: src/chan */
 #include "chan_behaviours.h"
 
 /* Before the first channel, and before main. */

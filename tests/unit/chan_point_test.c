@@ -1,4 +1,5 @@
-/* chan_point_test.c - races of channels, held open at their labelled places. */
+/* chan_point_test.c - races of channels, held open at their labelled places.
+ * mutate: src/chan */
 #include "chans.h"
 #include "points.h"
 
@@ -113,4 +114,122 @@ TEST(nobody_sleeps_beside_a_published_slot)	/* covers: RES-51/f, CHN-53/f */
 		CHECK_EQ(finish(&receiver[i]), 0);
 	CHECK_EQ(receiver[0].sum + receiver[1].sum, 75);
 	free_chan(c);
+}
+
+/* ---- free ---- */
+
+static void count_drop(void *context, void *item)
+{
+	(void)item;
+	++*(int *)context;
+}
+
+/* A send is in progress: nothing is freed, and nothing was dropped on the way. */
+TEST(what_is_in_use_is_not_freed_by_halves)
+{
+	int dropped = 0, v = 0;
+	const CCChanOptions o = {.drop = count_drop, .context = &dropped};
+	CCChan *c = NULL;
+	struct actor sender;
+	struct point *p;
+
+	NEED_POINTS();
+	CHECK_EQ(cc_chan_create(&c, sizeof(int), 8, &o), 0);
+	CHECK_EQ(send_number(c, 1, CC_FOREVER), 0);
+	p = point_hold("ring.reserved", NULL);
+	start_send(&sender, &threads, c, 2, 1, CC_FOREVER);
+	point_until_held(p);
+	CHECK_EQ(cc_chan_free(c), EBUSY);
+	CHECK_EQ(dropped, 0);
+	point_release(p);
+	CHECK_EQ(finish(&sender), 0);
+	CHECK_EQ(recv_number(c, &v, CC_NOW), 0);
+	CHECK_EQ(v, 1);
+	CHECK_EQ(cc_chan_free(c), 0);
+	CHECK_EQ(dropped, 1);
+}
+
+/* ---- close ---- */
+
+struct crowd {
+	CCChan *chan, *next;	/* next: made when chan is freed */
+	CCToken *leave;
+	cc__a32 free_waits, freed;
+};
+
+static int recv_or_leave(void *arg)
+{
+	struct crowd *crowd = arg;
+	int v;
+	const CCCase cases[] = {cc_case_recv(crowd->chan, &v, sizeof v),
+	                        cc_case_token(crowd->leave)};
+
+	return cc_select(cases, 2, CC_FOREVER, NULL);
+}
+
+static int close_it(void *arg)
+{
+	return cc_chan_close(((struct crowd *)arg)->chan);
+}
+
+static int free_it(void *arg)
+{
+	struct crowd *crowd = arg;
+	int err = cc_chan_free(crowd->chan);
+
+	crowd->next = cc_chan_new(sizeof(int), cc_chan_cap(crowd->chan));
+	cc__store(&crowd->freed, 1, CC__RELEASE);
+	return err;
+}
+
+static void note_wait(const void *chan, void *crowd)
+{
+	(void)chan;
+	cc__store(&((struct crowd *)crowd)->free_waits, 1, CC__RELEASE);
+}
+
+/* More wait than one batch of wakes holds; the others have left when the first ones are
+ * told, and one of those frees the channel.  The close has nothing to do with the next. */
+static void closed_and_freed(size_t capacity)
+{
+	enum { FIRST = CC__BATCH_MAX, OTHERS = 3 };
+	struct crowd crowd = {.chan = cc_chan_new(sizeof(int), capacity), .leave = cc_token_new()};
+	struct sleeper others[OTHERS], closer, freer;
+	struct actor first[FIRST];
+	struct point *flush, *waits;
+
+	for (int i = 0; i < FIRST; i++)
+		start_recv(&first[i], &threads, crowd.chan, 1, CC_FOREVER);
+	until_waiting(crowd.chan, CC__RECV, FIRST);
+	for (int i = 0; i < OTHERS; i++)
+		sleeper_start(&others[i], NULL, THREAD, recv_or_leave, &crowd);
+	until_waiting(crowd.chan, CC__RECV, FIRST + OTHERS);
+	flush = point_hold("wake.before_flush", NULL);
+	sleeper_start(&closer, NULL, THREAD, close_it, &crowd);
+	point_until_held(flush);
+	for (int i = 0; i < FIRST; i++) {
+		until_parked(&first[i].s);
+		cc__unpark(cc__load(&first[i].s.who, CC__ACQUIRE));
+		CHECK_EQ(finish(&first[i]), EPIPE);
+	}
+	CHECK_EQ(cc_token_set(crowd.leave), 0);
+	for (int i = 0; i < OTHERS; i++)
+		CHECK_EQ(sleeper_join(&others[i]), 0);
+	waits = point_call("chan.free_waits", crowd.chan, note_wait, &crowd);
+	sleeper_start(&freer, NULL, THREAD, free_it, &crowd);
+	TEST_UNTIL(cc__load(&crowd.free_waits, CC__ACQUIRE) + cc__load(&crowd.freed, CC__ACQUIRE) > 0);
+	point_release(flush);
+	CHECK_EQ(sleeper_join(&closer), 0);
+	CHECK_EQ(sleeper_join(&freer), 0);
+	CHECK(point_passed(waits));
+	CHECK_EQ(cc_chan_closed(crowd.next), 0);
+	free_chan(crowd.next);
+	CHECK_EQ(cc_token_free(crowd.leave), 0);
+}
+
+TEST(a_close_does_not_reach_the_next_channel)	/* covers: CHN-52/f, LIF-46/f */
+{
+	NEED_POINTS();
+	for (size_t capacity = 0; capacity <= 8; capacity += 8)
+		closed_and_freed(capacity);
 }

@@ -1,4 +1,5 @@
-/* chan_select_test.c - the first of several: channels of every kind, tasks, tokens, time. */
+/* chan_select_test.c - the first of several: channels of every kind, tasks, tokens, time.
+ * mutate: src/chan */
 #include "chans.h"
 #include "tasks.h"
 

@@ -1,5 +1,6 @@
 /* chan_trace_test.c - which steps an operation takes, from the event log: who is listed,
- * who is decided with which reason, and that the fast path leaves no trace at all. */
+ * who is decided with which reason, and that the fast path leaves no trace at all.
+ * mutate: src/chan */
 #include "chans.h"
 
 #include "base/trace.h"

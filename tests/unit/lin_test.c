@@ -3,7 +3,8 @@
  *
  * LIN_HISTORIES=N: that many histories of 200 operations or more.  A history that is
  * rejected is printed, with the seed of its run; threads take their own time, so the
- * seed repeats what they tried, not how they met. */
+ * seed repeats what they tried, not how they met.
+ * mutate: src/chan */
 #include "test.h"
 
 #include <pthread.h>
