@@ -192,9 +192,9 @@ static void init(CCChan *c)
 	c->place = 0;
 }
 
-static bool close_ring(CCChan *c)
+static void close_ring(CCChan *c)
 {
-	return cc__ring_close(cc__ring_of(c));
+	cc__ring_close(cc__ring_of(c));
 }
 
 static bool closed(const CCChan *c)

@@ -108,7 +108,7 @@ static inline int meet(CCChan *c, enum cc__way way, void *item)
 	struct cc__waiter w;	/* listed by nobody */
 	struct cc__wake wake = {0};
 
-	w.io = item;
+	w.io = item;	/* mutant: swap cc__lock survives: it is nobody else's. */
 	CC_POINT("chan.before_lock", c);
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_WAIT)
@@ -214,7 +214,7 @@ static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 	const struct cc__chan_way *how = &c->kind->way[way];
 
 	/* Each by itself where they are watched. */
-	return how->some != NULL && count > 0 && c->watch == 0 ? how->some(c, items, count) : 0;
+	return how->some != NULL && count != 0 && c->watch == 0 ? how->some(c, items, count) : 0;
 }
 
 int cc_chan_send_many(CCChan *c, const void *items, size_t size, size_t count, cc_time deadline,
@@ -223,7 +223,7 @@ int cc_chan_send_many(CCChan *c, const void *items, size_t size, size_t count, c
 	char *from = (char *)(uintptr_t)items;
 	int err = check_many(c, items, size, count, moved);
 
-	while (err == 0 && *moved < count) {
+	while (err == 0 && *moved != count) {
 		*moved += some(c, CC__SEND, from + *moved * size, count - *moved);
 		if (*moved == count)
 			break;

@@ -78,7 +78,7 @@ struct cc__chan_kind {
 	struct cc__slab *heads;		/* its structures (C4) */
 	size_t (*slot)(size_t size);	/* bytes of a slot */
 	void (*init)(CCChan *c);	/* its own fields */
-	bool (*close)(CCChan *c);	/* under the lock: true the first time */
+	void (*close)(CCChan *c);	/* under the lock, once */
 	bool (*closed)(const CCChan *c);
 	size_t (*length)(const CCChan *c);
 	int told;	/* the result of those whom close wakes */

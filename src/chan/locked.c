@@ -76,20 +76,19 @@ size_t cc__locked_slot(size_t size)
 void cc__locked_init(CCChan *c)
 {
 	c->first = c->count = c->made = c->out = 0;
-	cc__store(&c->closed, 0, CC__RELAXED);	/* Relaxed: whoever is given the channel sees it */
+	cc__init(&c->closed, 0);
 }
 
-bool cc__locked_close(CCChan *c)
+void cc__locked_close(CCChan *c)
 {
-	/* Release: the closer's error, to cc__locked_closed.  Inside it is the lock that
-	 * orders. */
-	return cc__xchg(&c->closed, 1, CC__RELEASE) == 0;
+	cc__store(&c->closed, 1, CC__RELAXED);	/* Relaxed: the lock */
 }
 
 bool cc__locked_closed(const CCChan *c)
 {
-	/* Acquire: as above. */
-	return cc__load(&c->closed, CC__ACQUIRE) != 0;
+	/* Relaxed: a look.  Who is told that it is closed has it from the lock, or from
+	 * the closer. */
+	return cc__load(&c->closed, CC__RELAXED) != 0;
 }
 
 size_t cc__locked_length(const CCChan *c)

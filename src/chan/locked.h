@@ -109,7 +109,7 @@ size_t cc__locked_send_some(CCChan *c, void *items, size_t count);
 size_t cc__locked_recv_some(CCChan *c, void *items, size_t count);
 size_t cc__locked_slot(size_t size);
 void cc__locked_init(CCChan *c);
-bool cc__locked_close(CCChan *c);
+void cc__locked_close(CCChan *c);
 bool cc__locked_closed(const CCChan *c);
 size_t cc__locked_length(const CCChan *c);
 

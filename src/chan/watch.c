@@ -15,7 +15,7 @@ __attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const c
 
 	va_start(args, format);
 	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
+	va_end(args);	/* mutant: delete va_end survives: it does nothing where we run. */
 	snprintf(line, sizeof line, "libccc: chan: %p%s%s: %s, by task %llu\n", (const void *)c,
 	         c->name[0] != '\0' ? " " : "", c->name, what, (unsigned long long)cc_fiber_id());
 	cc__say(line);
@@ -23,8 +23,7 @@ __attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const c
 
 void cc__chan_made(CCChan *c)
 {
-	/* Relaxed: nobody else has it. */
-	cc__store(&c->users, 1, CC__RELAXED);
+	cc__init(&c->users, 1);
 	memset(c->times, 0, sizeof c->times);
 	if (c->watch & CC__CHAN_LOG)
 		print(c, "made for %zu of %u bytes, %s", c->capacity, c->size,
@@ -76,7 +75,8 @@ void cc__chan_freed(CCChan *c)
 void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result)
 {
 	CC_POINT("chan.before_note", c);
-	/* Relaxed, both: sums. */
+	/* Relaxed, both: sums.
+	 * mutant: swap cc__add survives: in any order. */
 	cc__add(&c->times[way].calls, 1, CC__RELAXED);
 	cc__add(&c->times[way].nanos, (uint64_t)(cc__now() - began), CC__RELAXED);
 	if (c->watch & CC__CHAN_VERBOSE)

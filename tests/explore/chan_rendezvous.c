@@ -81,6 +81,19 @@ SCENARIO(rendezvous_one_sender_leaves, .init = rendezvous,
          .body = {send_a_second, send_one, recv_that_of_the_second}, .final = one_of_two_senders,
          .spurious = MC_NONE, .outcomes = "0 1") /* covers: CHN-44/m */
 
+/* ---- a look from outside ---- */
+
+static void look(void)
+{
+	MC_ASSERT(cc_chan_len(chan) <= 1);
+	cc__lock(&chan->lock, CC__RANK_WAITQ);
+	MC_ASSERT(!chan->telling);	/* as a free would: nobody waited */
+	cc__unlock(&chan->lock);
+	mc_outcome("%d", cc_chan_closed(chan));
+}
+SCENARIO(locked_look, .init = locked_1, .body = {send_one_and_close, look}, .final = check_at_rest,
+         .outcomes = "0 1")
+
 /* ---- drop the oldest, under the lock ---- */
 
 static void drop_old(void)

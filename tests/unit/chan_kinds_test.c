@@ -435,11 +435,41 @@ TEST(several_move_at_once)
 		CHECK_EQ(cc_chan_recv_many(c, out + 4, sizeof(int), 12, CC_FOREVER, &n), 0);
 		CHECK_EQ(n, 5);
 		CHECK_EQ(memcmp(in, out, 9 * sizeof(int)), 0);
-		CHECK_EQ(cc_chan_send_many(c, in, sizeof(int), 0, CC_FOREVER, &n), 0);
-		CHECK_EQ(cc_chan_recv_many(c, out, sizeof(int), 0, CC_FOREVER, &n), 0);
+		CHECK_EQ(cc_chan_send_many(c, NULL, sizeof(int), 0, CC_FOREVER, &n), 0);
+		CHECK_EQ(cc_chan_recv_many(c, NULL, sizeof(int), 0, CC_FOREVER, &n), 0);
+		CHECK_EQ(n, 0);
 		CHECK_EQ(cc_chan_close(c), 0);
 		CHECK_EQ(cc_chan_send_many(c, in, sizeof(int), 8, CC_FOREVER, &n), EPIPE);
 		CHECK_EQ(cc_chan_recv_many(c, out, sizeof(int), 8, CC_FOREVER, &n), EPIPE);
+		CHECK_EQ(cc_chan_free(c), 0);
+	}
+}
+
+static int recv_two_at_once(void *arg)
+{
+	int v[3] = {0, 0, -1};
+	size_t n = 0;
+	const int err = cc_chan_recv_many(arg, v, sizeof *v, 2, CC_FOREVER, &n);
+
+	CHECK_EQ(n, 2);
+	CHECK(v[0] == 5 && v[1] == 6 && v[2] == -1);
+	return err;
+}
+
+/* Who waited takes what there is then, but no more than he asked for. */
+TEST(several_come_at_once)
+{
+	for (int kind = CC_CHAN_KIND_PLAIN; kind <= CC_CHAN_KIND_SYNC; kind++) {
+		CCChan *c = with_options(sizeof(int), 9, (CCChanOptions){.kind = (CCChanKind)kind});
+		static const int in[] = {5, 6, 7};
+		struct sleeper s;
+		size_t n;
+
+		sleeper_start(&s, NULL, THREAD, recv_two_at_once, c);
+		until_waiting(c, CC__RECV, 1);
+		CHECK_EQ(cc_chan_send_many(c, in, sizeof *in, 3, CC_FOREVER, &n), 0);
+		CHECK_EQ(sleeper_join(&s), 0);
+		CHECK_EQ(cc_chan_len(c), 1);
 		CHECK_EQ(cc_chan_free(c), 0);
 	}
 }
@@ -559,8 +589,10 @@ TEST(a_pool_makes_resets_and_destroys)	/* covers: CHN-37/u */
 {
 	CCChan *c = new_pool(2);
 	int a = 0, b = 0, v = 0;
+	size_t n;
 
 	CHECK_EQ(cc_chan_send(c, &v, sizeof v), EINVAL);	/* none is out */
+	CHECK_EQ(cc_chan_recv_many(c, &v, sizeof v, 1, CC_NOW, &n), EINVAL);
 	CHECK_EQ(cc_chan_recv(c, &a, sizeof a), 0);
 	CHECK_EQ(cc_chan_recv(c, &b, sizeof b), 0);
 	CHECK_EQ(a + b, 3);
@@ -732,20 +764,34 @@ static int run_body(void *arg)
 	return (int)(intptr_t)arg;
 }
 
+static cc__a32 late_bodies_run;
+
+static int run_body_late(void *arg)
+{
+	(void)arg;
+	cc_sleep_until(cc_after(2 * CC_MSEC));
+	cc__add(&late_bodies_run, 1, CC__RELAXED);
+	return 0;
+}
+
 TEST(a_task_that_nobody_takes_is_joined)	/* covers: SCH-62/u */
 {
 	CCChan *c = with_options(sizeof(CCTask), 2, (CCChanOptions){.kind = CC_CHAN_KIND_ORDERED});
 	CCTask t;
+	size_t n;
 
 	/* Left in it when it is freed. */
 	CHECK_EQ(cc_chan_spawn(c, NULL, run_body, NULL, CC_FOREVER), 0);
 	CHECK_EQ(cc_chan_spawn(c, NULL, run_body, NULL, CC_FOREVER), 0);
-	/* No room, and no time. */
-	CHECK_EQ(cc_chan_spawn(c, NULL, run_body, NULL, CC_NOW), EAGAIN);
-	CHECK_EQ(cc__load(&bodies_run, CC__RELAXED) >= 1, 1);
+	/* No room, and no time: it is over when the call is. */
+	CHECK_EQ(cc_chan_spawn(c, NULL, run_body_late, NULL, CC_NOW), EAGAIN);
+	CHECK(cc__load(&late_bodies_run, CC__RELAXED) == 1);
+	CHECK_EQ(cc_chan_recv_many(c, &t, sizeof t, 1, CC_NOW, &n), EINVAL);
 	/* Closed: the handle is used up; otherwise it is not. */
 	t = spawn(NULL, run_body, NULL);
 	CHECK_EQ(cc_chan_try_send(c, &t, sizeof t), EAGAIN);
+	CHECK_EQ(cc_task_join(t, CC_FOREVER, NULL), 0);
+	t = spawn(NULL, run_body, NULL);
 	CHECK_EQ(cc_chan_close(c), 0);
 	CHECK_EQ(cc_chan_send(c, &t, sizeof t), EPIPE);
 	CHECK_EQ(cc_task_join(t, CC_NOW, NULL), EINVAL);
@@ -753,6 +799,34 @@ TEST(a_task_that_nobody_takes_is_joined)	/* covers: SCH-62/u */
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(cc__load(&bodies_run, CC__RELAXED), 5);
 	CHECK_EQ(cc_chan_spawn(NULL, NULL, run_body, NULL, CC_NOW), EINVAL);
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
+static int send_while_cancelled(void *arg)
+{
+	static struct gate g;	/* of one that nobody joins */
+	const CCTask t = spawn(NULL, wait_at, &g);
+
+	while (cc__load(&g.arrived, CC__ACQUIRE) == 0)
+		cc_yield();	/* else a join would run it here */
+	CHECK_EQ(cc_chan_send(arg, &t, sizeof t), EPIPE);
+	CHECK_EQ(cc_task_join(t, CC_NOW, NULL), EINVAL);	/* the handle is used up */
+	cc__store(&g.open, 1, CC__RELEASE);
+	return 0;
+}
+
+/* Who is cancelled cannot wait for its end: it ends alone. */
+TEST(a_task_that_nobody_can_wait_for_is_detached)	/* covers: SCH-62/u */
+{
+	CCChan *c = with_options(sizeof(CCTask), 2, (CCChanOptions){.kind = CC_CHAN_KIND_ORDERED});
+	CCNursery n;
+
+	CHECK_EQ(cc_chan_close(c), 0);
+	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
+	CHECK_EQ(cc_nursery_spawn(&n, NULL, send_while_cancelled, c), 0);
+	CHECK_EQ(cc_nursery_cancel(&n, 0), 0);
+	(void)cc_nursery_join(&n);
+	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
