@@ -6,6 +6,7 @@
 #include <ccc/base.h>
 #include <ccc/blocking.h>
 #include <ccc/chan.h>
+#include <ccc/combine.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/nursery.h>

@@ -171,6 +171,11 @@ static inline void note(struct cc__nursery *n, const struct cc__tally *t, int re
 		note_slowly(n, t, result);
 }
 
+void cc__nursery_note(struct cc__nursery *n, int result)
+{
+	note(n, &n->children, result);
+}
+
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result)
 {
 	note(n, t, result);

@@ -55,6 +55,9 @@ enum cc__nursery_mark {
 
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
 
+/* To those inside, and to the join, as if a child had ended with that. */
+void cc__nursery_note(struct cc__nursery *n, int result);
+
 /* A child, or a daemon, has come to its end: N2, N3. */
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);
 
