@@ -9,6 +9,7 @@
 #include <ccc/combine.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
+#include <ccc/local.h>
 #include <ccc/nursery.h>
 #include <ccc/park.h>
 #include <ccc/runtime.h>

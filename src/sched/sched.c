@@ -7,6 +7,7 @@
 
 #include "os/fork.h"
 #include "sched/later.h"
+#include "sched/local.h"
 #include "sched/stats.h"
 #include "sched/worker.h"
 #include "wait/thread.h"
@@ -287,13 +288,18 @@ static bool wait_for_end(struct cc__sched *s, cc_time deadline)
 	return true;
 }
 
-struct cc__member **cc__member_slot(struct cc__parker *p)
+struct cc__member **cc__local_place(struct cc__parker *p)
 {
 	/* Relaxed: a parker is a thread or a fiber for ever. */
 	if (cc__word_is_thread(cc__load(&p->word, CC__RELAXED)))
 		return &((struct cc__thread *)(void *)p)->member;
 	/* Relaxed: our own. */
 	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
+}
+
+struct cc__member **cc__member_slot(struct cc__parker *p)
+{
+	return cc__past_locals(cc__local_place(p));
 }
 
 const cc__a32 *cc__cancel_flag(struct cc__parker *p)

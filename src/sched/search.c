@@ -386,6 +386,7 @@ void cc__worker_main(void *arg)
 	if (w->reserve != NULL)
 		cc__stack_put(&s->stacks, w->reserve);
 	w->reserve = NULL;
+	cc__thread_end(w->thread);
 	cc__tls_set(NULL, NULL);
 	end_life(w);
 }

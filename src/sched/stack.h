@@ -40,7 +40,8 @@ struct cc__stack {
 	CC__ATOMIC(cc_time) stuck;
 	struct cc__stack_tools tools;
 	uint32_t alarm;			/* how far from here it lies; constant */
-	struct cc__member *member;	/* its fiber's: the scope it is in (cancel.h), or NULL */
+	/* Its fiber's: the scope it is in (cancel.h), or NULL; or its values (local.h). */
+	struct cc__member *member;
 };
 
 struct cc__stack_region;

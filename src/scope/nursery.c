@@ -5,6 +5,7 @@
 
 #include "chan/settings.h"
 #include "os/fork.h"
+#include "sched/local.h"
 #include "wait/thread.h"
 
 static struct cc__nursery *inside_of(CCNursery *n)
@@ -195,6 +196,8 @@ static int run(struct cc__nursery *n, struct cc__child *child)
 
 	cc__member_enter(&m, &n->scope, &f->parker, slot);
 	result = child->main(child->arg);
+	if (__builtin_expect(*slot != &m, 0))
+		cc__locals_end(slot);
 	cc__member_leave(&m, slot);
 	return result;
 }

@@ -22,6 +22,7 @@ struct cc__thread *cc__thread_make(void)
 	t->worker = NULL;
 	t->pool = NULL;
 	t->member = NULL;
+	t->at_end = NULL;
 	t->spare_ids = 0;
 	return t;
 }
@@ -37,6 +38,10 @@ void cc__thread_drop(struct cc__thread *t)
 
 static void at_exit(void *record)
 {
+	/* Until then it is who it was, to all that it calls. */
+	cc__tls_set(record, NULL);
+	cc__thread_end(record);
+	cc__tls_set(NULL, NULL);
 	cc__thread_drop(record);
 }
 

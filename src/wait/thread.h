@@ -21,7 +21,9 @@ struct cc__thread {
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */
 	uint32_t turn;			/* chan's: where its next select begins */
-	struct cc__member *member;	/* its own: the scope it is in (cancel.h), or NULL */
+	struct cc__member *member;	/* its own: the scope it is in (cancel.h), or NULL; and
+					 * what sched keeps there (local.h) */
+	void (*at_end)(struct cc__thread *);	/* its own: before it ends; NULL: nothing */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
 
@@ -31,6 +33,13 @@ struct cc__thread *cc__thread_self(void);
 /* A record for a thread that is yet to start; it sets it as its own. */
 struct cc__thread *cc__thread_make(void);
 void cc__thread_drop(struct cc__thread *t);
+
+/* The thread is about to end; it calls. */
+static inline void cc__thread_end(struct cc__thread *t)
+{
+	if (t->at_end != NULL)
+		t->at_end(t);
+}
 
 /* By the thread itself. */
 static inline struct cc__parker *cc__running(const struct cc__thread *t)

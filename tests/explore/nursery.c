@@ -69,6 +69,12 @@ void cc__sched_run_taken(struct cc__child *c)
 	mc_fail("shim: nothing is run in place");
 }
 
+void cc__locals_end(struct cc__member **place)
+{
+	(void)place;
+	mc_fail("shim: nobody has locals");
+}
+
 CCRuntime *cc_runtime_current(void)
 {
 	return (CCRuntime *)(void *)&sched;
