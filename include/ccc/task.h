@@ -70,6 +70,17 @@ CC_API int cc_task_detach(CCTask task);
  *              cc_task_join(alarm, CC_FOREVER, NULL); */
 CC_API int cc_task_recall(CCTask task);
 
+/* The handle of the task that calls; all zero outside of any.  Whether it may be joined is
+ * for who spawned it to know.  Any thread; never parks. */
+CC_API CCTask cc_self(void);
+
+/* For loops that compute: 1 if it is time to let others run (cc_yield), or to end: others wait
+ * for this worker and the calling fiber has had it for a slice of time, about two ticks of
+ * the monitor (scale_interval each, less when there is a queue), or scale_interval if there
+ * is no monitor; or the caller is cancelled (cc_cancel_reason).  It reads a few words, and the
+ * clock only without a monitor.  In a thread: if it is cancelled.  Any thread; never parks. */
+CC_API int cc_should_yield(void);
+
 /* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
 CC_API void cc_yield(void);
 

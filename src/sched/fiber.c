@@ -467,12 +467,19 @@ static struct cc__fiber *current(void)
 	                                                                         : cc__fiber_of(p);
 }
 
-uint64_t cc_fiber_id(void)
+CCTask cc_self(void)
 {
 	struct cc__fiber *f = current();
 
 	/* Relaxed: our own, constant while we run. */
-	return f != NULL ? cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID : 0;
+	return f == NULL ? (CCTask){0}
+	                 : (CCTask){.frame = f,
+	                            .id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID};
+}
+
+uint64_t cc_fiber_id(void)
+{
+	return cc_self().id;
 }
 
 void cc_fiber_name(char name[16])

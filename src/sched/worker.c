@@ -821,6 +821,53 @@ void cc_yield(void)
 		yield(t, false);
 }
 
+/* ---- should it? ---- */
+
+static bool is_cancelled(struct cc__parker *self, const struct cc__worker *w)
+{
+	struct cc__member *m = *cc__member_slot(self);
+
+	if (m != NULL)
+		return cc__scope_cancelled(m->scope);
+	/* Relaxed: a hint. */
+	return fiber_on(w) != NULL && cc__load(&w->sched->cancel, CC__RELAXED) != 0;
+}
+
+/* The fiber has asked before, and for so long nobody else has run here. */
+static bool slice_is_over(struct cc__worker *w)
+{
+	const struct cc__sched *s = w->sched;
+	const bool ticks = s->sysmon.there;
+	/* Relaxed, both: our own; a clock. */
+	const uint64_t picks = cc__load(&w->picks, CC__RELAXED);
+	const cc_time now = ticks ? (cc_time)cc__load(&s->sysmon.ticks, CC__RELAXED) : cc__now();
+
+	if (picks != w->slice_picks) {
+		w->slice_picks = picks;
+		w->slice_from = now;
+	}
+	return now - w->slice_from >= (ticks ? 2 : s->config.scale_interval);
+}
+
+static bool others_wait(struct cc__worker *w)
+{
+	return cc__runq_length(&w->queue) > 0 || cc__inbox_any(&w->own) ||
+	       cc__inbox_any(&w->inbox) || cc__inbox_any(&w->sched->woken) ||
+	       cc__global_length(&w->sched->global) > 0;
+}
+
+int cc_should_yield(void)
+{
+	struct cc__parker *self = cc__forked() ? NULL : cc__self();
+	struct cc__worker *w = self != NULL ? cc__worker_here() : NULL;
+
+	if (self == NULL)
+		return 0;
+	if (is_cancelled(self, w))
+		return 1;
+	return fiber_on(w) != NULL && slice_is_over(w) && others_wait(w);
+}
+
 struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
 {
 	/* Relaxed: our own. */

@@ -72,6 +72,9 @@ struct cc__worker {
 	uint64_t fair_at, serve_at;
 	cc_time clock;			/* when it last looked, for the timers' sake; while there
 					 * are any, not long ago */
+	uint64_t slice_picks;		/* when its fiber first asked whether it should yield: the
+					 * pick that it came by ... */
+	cc_time slice_from;		/* ... and the time, or the monitor's ticks */
 	unsigned favours;		/* picks of urgent fibers */
 	enum cc__kind wakes;		/* how those are queued whom it wakes */
 	struct cc__frame_cache frames;
