@@ -72,11 +72,17 @@ CC_API int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *opti
                                    cc_task_main *main, void *arg);
 
 /* Close `chan` when the nursery is sealed and its last child (daemons aside) has ended.  It
- * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread. */
+ * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread.
+ *
+ * Until it is sealed only its owner can make that happen.  So if the owner receives from
+ * `chan`, without a deadline of the call and not inside of another nursery, and there is
+ * nothing to receive, and no child or daemon is left, or the last one ends while he waits, he
+ * gets EDEADLK: he forgot to seal.  Nothing else has changed; he may seal and receive again.
+ * (Who lets others than those inside send to such a channel seals before he receives.) */
 CC_API int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
 
 /* No more children, but by those who are inside.  A body that waits for a channel that is
- * closed by autoclose seals first.  0, the second time too; EINVAL: not open; EPERM: the
+ * closed by autoclose seals first (else EDEADLK, see there).  0, the second time too; EINVAL: not open; EPERM: the
  * caller is not its owner.  Never parks. */
 CC_API int cc_nursery_seal(CCNursery *nursery);
 

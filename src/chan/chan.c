@@ -8,6 +8,103 @@
 #include "chan/watch.h"
 #include "os/fork.h"
 
+/* ---- a wait that may be in vain ---- */
+
+void cc__chan_guard(CCChan *c, struct cc__guard *g)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (c->guard == NULL)
+		c->guard = g;
+	cc__unlock(&c->lock);
+}
+
+void cc__chan_unguard(CCChan *c, const struct cc__guard *g)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	if (c->guard == g)
+		c->guard = NULL;
+	cc__unlock(&c->lock);
+}
+
+/* A receive from a channel that somebody guards. */
+struct guarded {
+	CCChan *c;
+	struct cc__wake wake;	/* that is left to do */
+	bool first;		/* as of a waiter */
+};
+
+static bool try_nothing(void *object, struct cc__waiter *w)
+{
+	(void)object, (void)w;
+	return false;
+}
+
+/* Under the lock: nothing to receive, or what there was has been received. */
+static bool list_guarded(struct guarded *g, struct cc__waiter *w)
+{
+	const enum cc__settled how = g->c->kind->way[CC__RECV].settle(g->c, w, &g->wake);
+
+	if (how == CC__SETTLED_RETRY)
+		w->result = CC__AGAIN;
+	if (how != CC__SETTLED_WAIT)
+		return false;
+	w->lock = &g->c->lock;
+	if (g->first)
+		cc__waitq_prepend(&g->c->wait[CC__RECV], w);
+	else
+		cc__waitq_append(&g->c->wait[CC__RECV], w);
+	return true;
+}
+
+/* Its sleeper is PARKING: he sees that it is in vain, or is there to be unparked. */
+static bool publish_guarded(void *object, struct cc__waiter *w)
+{
+	struct guarded *g = object;
+	CCChan *c = g->c;
+	bool listed;
+
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	listed = w->lock != NULL ? w->next != NULL : list_guarded(g, w);
+	if (listed && c->guard != NULL && c->guard->in_vain(c->guard, w->who)) {
+		CC__EVENT(CC__EV_WITHDRAW, w->who, w->ticket, (uintptr_t)g);
+		cc__waitq_remove(&c->wait[CC__RECV], w);
+		w->result = EDEADLK;
+		listed = false;
+	}
+	cc__unlock(&c->lock);
+	return listed;
+}
+
+static bool unpublish_guarded(void *object, struct cc__waiter *w)
+{
+	return cc__waitq_ops.unpublish(&((struct guarded *)object)->c->wait[CC__RECV], w);
+}
+
+/* Instead of cc__wait: entered with the lock held, returns without it. */
+static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *w)
+{
+	static const struct cc__waitable_ops ops = {
+	    .try_complete = try_nothing,
+	    .publish = publish_guarded,
+	    .unpublish = unpublish_guarded,
+	};
+	struct guarded g = {.c = c, .first = w->first};
+	int result;
+
+	cc__unlock(&c->lock);
+	w->lock = NULL;		/* until it is listed */
+	result = cc__fiber_wait(&g, &ops, w, CC_FOREVER);
+	w->lock = &c->lock;
+	cc__wake(g.wake);
+	return result;
+}
+
+/* The wait may have to be watched.  Under the lock. */
+static inline bool is_guarded(const CCChan *c, enum cc__way way, cc_time deadline)
+{
+	return __builtin_expect(c->guard != NULL, 0) && way == CC__RECV && deadline == CC_FOREVER;
+}
+
 /* ---- the one way to wait ---- */
 
 /* The outcome, as the kinds see it. */
@@ -39,7 +136,9 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 		}
 		/* Who came too late for what it was woken for is the first again. */
 		w->first = cc__chan_signalled(w->result);
-		result = cc__wait(&c->wait[way], w, deadline);	/* drops the lock */
+		/* Both drop the lock. */
+		result = is_guarded(c, way, deadline) ? wait_guarded(c, w)
+		                                      : cc__wait(&c->wait[way], w, deadline);
 		if (!cc__chan_again(result))
 			return result;
 	}
@@ -97,7 +196,9 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
  * whole, so there is no second attempt (C2). */
 static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
 {
-	const int result = cc__wait_plain(&c->wait[way], &c->lock, item);
+	const int result = is_guarded(c, way, CC_FOREVER)
+	                       ? wait_guarded(c, &(struct cc__waiter){.io = item})
+	                       : cc__wait_plain(&c->wait[way], &c->lock, item);
 
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }

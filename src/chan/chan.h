@@ -129,9 +129,22 @@ struct CCChan {
 	bool telling;	/* a close is between two batches.  The lock */
 	/* Buffered: cc__place of all who ever waited for it, or ODD_PLACE (B1).  The lock. */
 	uintptr_t place;
+	struct cc__guard *guard;	/* the lock; NULL: none, of most */
 	/* Owned: items that it has made, and how many of these are out.  The lock. */
 	size_t made, out;
 };
+
+/* Whoever will close a channel by himself, and knows for whom it is in vain to wait for
+ * that (scope/nursery.c). */
+struct cc__guard {
+	/* Under the channel's lock, by `who`, PARKING: nobody is left to send, and nobody but
+	 * him could make it be closed.  When that may have become true, he is unparked. */
+	bool (*in_vain)(struct cc__guard *g, struct cc__parker *who);
+};
+
+/* Set it, unless there is one; take it back, if it is that one. */
+void cc__chan_guard(CCChan *c, struct cc__guard *g);
+void cc__chan_unguard(CCChan *c, const struct cc__guard *g);
 
 extern const struct cc__chan_kind cc__buffered, cc__buffered_drop_old;
 extern const struct cc__chan_kind cc__locked, cc__locked_drop_old;

@@ -101,6 +101,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	c->mode = o->mode;
 	c->options = *o;
 	c->allocator = *allocator_of(o);
+	c->guard = NULL;
 	c->name[0] = '\0';
 	if (o->name != NULL)
 		memcpy(c->name, o->name, strlen(o->name) + 1);

@@ -38,6 +38,7 @@ int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan)
 	if (c == NULL)
 		return ENOMEM;
 	c->chan = chan;
+	cc__chan_guard(chan, &n->guard);
 	c->next = cc__load(&n->closing, CC__RELAXED);	/* Relaxed: the exchange decides */
 	/* Release: c, to the acquire in close_channels. */
 	while (!cc__cas_weak(&n->closing, &c->next, c, CC__RELEASE, CC__RELAXED))
@@ -52,6 +53,7 @@ static void close_channels(struct cc__nursery *n)
 
 	for (; c != NULL; c = next) {
 		next = c->next;
+		cc__chan_unguard(c->chan, &n->guard);
 		cc_chan_close(c->chan);
 		cc__default_allocator.free(cc__default_allocator.context, c, sizeof *c);
 	}
@@ -73,13 +75,15 @@ static void be_over(struct cc__nursery *n, struct cc__tally *t)
 static void count_out(struct cc__nursery *n, struct cc__tally *t)
 {
 	struct cc__parker *owner = n->owner;
-
 	/* Release: what this child did; acquire: what those before it did, whom the last
-	 * one speaks for. */
-	if (cc__sub(&t->word, CC__TALLY_ONE, CC__ACQ_REL) == (CC__TALLY_ONE | CC__TALLY_SEALED)) {
+	 * one speaks for.  Seq_cst: the drawing at N5. */
+	const uint64_t left = cc__sub(&t->word, CC__TALLY_ONE, CC__SEQ_CST) - CC__TALLY_ONE;
+
+	if (__builtin_expect(left - 1 >= CC__TALLY_ONE - 1, 1))
+		return;	/* others are, or it may have more */
+	if (left & CC__TALLY_SEALED)
 		be_over(n, t);
-		cc__unpark(owner);
-	}
+	cc__unpark(owner);
 }
 
 /* Whoever calls is inside of n: it cannot end meanwhile. */
@@ -100,7 +104,7 @@ static int count_in(struct cc__nursery *n, struct cc__tally *t)
 	uint64_t w = cc__load(&t->word, CC__RELAXED);
 
 	do
-		if ((w & CC__TALLY_SEALED) && (w == CC__TALLY_SEALED || !is_inside(n)))
+		if ((w & CC__TALLY_SEALED) && (w < CC__TALLY_ONE || !is_inside(n)))
 			return EINVAL;
 	while (!cc__cas_weak(&t->word, &w, w + CC__TALLY_ONE, CC__RELAXED, CC__RELAXED));
 	return 0;
@@ -113,8 +117,33 @@ static void seal(struct cc__nursery *n, struct cc__tally *t, int64_t uncounted)
 
 	/* Acquire: what the children did, from count_out.  Release: the channels to be
 	 * closed, to the one who finds zero. */
-	if (cc__add(&t->word, more + CC__TALLY_SEALED, CC__ACQ_REL) + more == 0)
+	if (cc__add(&t->word, more + CC__TALLY_SEALED, CC__ACQ_REL) + more < CC__TALLY_ONE)
 		be_over(n, t);
+}
+
+/* By the owner, who has counted all that he knows of.  True: nobody is there. */
+static bool watch(struct cc__tally *t)
+{
+	/* Seq_cst: the drawing at N5. */
+	return cc__or(&t->word, CC__TALLY_WATCHED, CC__SEQ_CST) < CC__TALLY_ONE;
+}
+
+/* (Who is inside an inner nursery may wait for that one's children.) */
+static bool in_vain(struct cc__guard *g, struct cc__parker *who)
+{
+	struct cc__nursery *n =
+	    (struct cc__nursery *)(void *)((char *)g - offsetof(struct cc__nursery, guard));
+	bool children, daemons;
+
+	if (who != n->owner || n->sealed || *cc__member_slot(who) != &n->inside)
+		return false;
+	/* Relaxed: in the order of the word; what is counted has been spawned by us. */
+	cc__add(&n->children.word, (uint64_t)n->uncounted * CC__TALLY_ONE, CC__RELAXED);
+	n->uncounted = 0;
+	children = watch(&n->children);
+	daemons = watch(&n->daemons);
+	/* After the look: the last may have failed, and that is what ends the wait then. */
+	return children && daemons && !cc__scope_cancelled(&n->scope);
 }
 
 static void wait_for(struct cc__tally *t)
@@ -387,6 +416,7 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	n->policy = o->policy;
 	n->migration = o->migration;
 	n->lazy = o->lazy != 0;
+	n->guard.in_vain = in_vain;
 	n->scope.shield = o->shield != 0;
 	slot = cc__member_slot(self);
 	cc__scope_open(&n->scope, *slot != NULL ? (*slot)->scope : &home->root.scope);
@@ -487,7 +517,7 @@ static void end_daemons(struct cc__nursery *n)
 {
 	/* Acquire: what those did that have ended, from count_out.  Only who is inside counts
 	 * more in, and that is daemons. */
-	if (cc__load(&n->daemons.word, CC__ACQUIRE) == 0)
+	if (cc__load(&n->daemons.word, CC__ACQUIRE) < CC__TALLY_ONE)
 		return;
 	cancel(n, 0);
 	seal(n, &n->daemons, 0);

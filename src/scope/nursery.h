@@ -8,17 +8,28 @@
  *     the owner leaves when he sees `over`, and wakes for it by his parker alone.
  * N3  A child's doings (its error, its cancelling) come before its being counted out.
  * N4  Shared words: `word` of the tally, which every child's end writes, but for those that
- *     the owner runs in place; nothing else, until somebody waits (cancel.h) or fails. */
+ *     the owner runs in place; nothing else, until somebody waits (cancel.h) or fails.
+ * N5  An owner who has not sealed it and receives from a channel that it closes waits for
+ *     its children alone.  He counts all that he has not counted, and marks the tallies, when
+ *     he is PARKING; who takes one to zero then unparks him, and he sees that it is in vain:
+ *
+ *         owner                            last child
+ *         1 PARKING                        1 counted out
+ *         2 WATCHED; nobody left? EDEADLK  2 was it WATCHED? unpark the owner
+ *
+ *     Both sides seq_cst, and in step 2 of the child the fence of cc__unpark. */
 #ifndef CC__SCOPE_NURSERY_H
 #define CC__SCOPE_NURSERY_H
 
 #include <ccc/nursery.h>
 
+#include "chan/chan.h"
 #include "sched/sched.h"
 #include "wait/cancel.h"
 
-/* How many are there: twice that, and whether it is sealed. */
-enum { CC__TALLY_SEALED = 1, CC__TALLY_ONE = 2 };
+/* How many are there, above whether it is sealed, and whether its owner has ever waited for a
+ * channel that it closes (N5). */
+enum { CC__TALLY_SEALED = 1, CC__TALLY_WATCHED = 2, CC__TALLY_ONE = 4 };
 
 struct cc__tally {
 	cc__a64 word;
@@ -46,6 +57,7 @@ struct cc__nursery {
 	cc__a32 marks;			/* enum cc__nursery_mark */
 	CC__ATOMIC(const void *) in_place;	/* the child that the owner runs (N4) */
 	struct cc__tally children, daemons;
+	struct cc__guard guard;		/* of channels that it closes (N5) */
 };
 
 enum cc__nursery_mark {

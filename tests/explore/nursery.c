@@ -86,6 +86,16 @@ int cc_chan_close(CCChan *chan)
 	return 0;
 }
 
+void cc__chan_guard(CCChan *c, struct cc__guard *g)
+{
+	(void)c, (void)g;
+}
+
+void cc__chan_unguard(CCChan *c, const struct cc__guard *g)
+{
+	(void)c, (void)g;
+}
+
 int cc_task_recall(CCTask task)
 {
 	(void)task;
@@ -272,6 +282,61 @@ static void two_fail_beside_a_sleeper(void)
 }
 NURSERY_SCENARIO(two_failures_wake_a_sleeper, .bound = 1, .weak = 1,
                  .body = {two_fail_beside_a_sleeper, first, second, third})
+
+/* ---- the last child against an owner who waits in vain (N5) ---- */
+
+/* As a receive from a channel that the nursery closes (chan.c). */
+static bool publish_watched(void *object, struct cc__waiter *w)
+{
+	struct cc__guard *g = &((struct cc__nursery *)(void *)nursery)->guard;
+	struct cc__waitq *q = object;
+	bool listed;
+
+	cc__lock(&q->lock, CC__RANK_WAITQ);
+	if (w->lock == NULL)
+		cc__waitq_append(q, w);
+	if ((listed = w->next != NULL) && g->in_vain(g, w->who)) {
+		cc__waitq_remove(q, w);
+		w->result = EDEADLK;
+		listed = false;
+	}
+	cc__unlock(&q->lock);
+	return listed;
+}
+
+static bool try_nothing(void *object, struct cc__waiter *w)
+{
+	(void)object, (void)w;
+	return false;
+}
+
+static bool unpublish_watched(void *object, struct cc__waiter *w)
+{
+	return cc__waitq_ops.unpublish(object, w);
+}
+
+static void wait_in_vain(void)
+{
+	static const struct cc__waitable_ops ops = {
+	    .try_complete = try_nothing,
+	    .publish = publish_watched,
+	    .unpublish = unpublish_watched,
+	};
+	struct cc__waiter *w = waiter_new();
+
+	MC_ASSERT(cc__fiber_wait(&nobody, &ops, w, CC_FOREVER) == EDEADLK);
+	mc_free(w);
+}
+
+static void wait_for_the_last(void)
+{
+	open_nursery();
+	spawn(work, 0);
+	wait_in_vain();
+	MC_ASSERT(did[0] == 1);
+	join(0);
+}
+NURSERY_SCENARIO(last_child_against_a_wait_in_vain, .body = {wait_for_the_last, first})
 
 /* ---- cancel against what is inside ---- */
 
