@@ -41,6 +41,10 @@ typedef struct CCNurseryOptions {
 	CCRuntime *runtime;	/* of the children; NULL: cc_runtime_current() */
 	CCNurseryPolicy policy;
 	CCMigration migration;	/* of children that ask for none */
+	/* The least that stacks of children must have, as CCConfig says it; 0: whatever their
+	 * runtime has.  A runtime has stacks of one size: where that is less, cc_nursery_init
+	 * says ENOTSUP; make another runtime for those children, and name it above. */
+	size_t stack_size;
 	/* Not 0: who sleeps is not woken by a cancellation, and meets it at his next call
 	 * that has to wait. */
 	int lazy;
@@ -53,7 +57,7 @@ typedef struct CCNurseryOptions {
 } CCNurseryOptions;
 
 /* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
- * or migration; ENOMEM; whatever kept the default runtime from starting.  Each must be
+ * or migration; ENOTSUP: stack_size; ENOMEM; whatever kept the default runtime from starting.  Each must be
  * joined, the inner before the outer, by who opened it: a task or thread that ends with
  * one open stops the program.  Any thread; never parks. */
 CC_API int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);

@@ -411,8 +411,10 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 		home = cc__fiber_home(cc__fiber_of(self));
 	else if ((home = sched_of(o->runtime != NULL ? o->runtime : cc_runtime_current())) == NULL)
 		return ENOMEM;
-	n->owner = self;
 	n->sched = o->runtime != NULL ? sched_of(o->runtime) : home;
+	if (o->stack_size > n->sched->config.stack_size)
+		return ENOTSUP;
+	n->owner = self;
 	n->policy = o->policy;
 	n->migration = o->migration;
 	n->lazy = o->lazy != 0;
