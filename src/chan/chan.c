@@ -99,6 +99,14 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 	return result;
 }
 
+/* Out of line, so that others who wait have no room for it on their stacks. */
+static __attribute__((noinline)) int wait_guarded_plain(CCChan *c, void *item)
+{
+	struct cc__waiter w = {.io = item};
+
+	return wait_guarded(c, &w);
+}
+
 /* The wait may have to be watched.  Under the lock. */
 static inline bool is_guarded(const CCChan *c, enum cc__way way, cc_time deadline)
 {
@@ -197,7 +205,7 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
 {
 	const int result = is_guarded(c, way, CC_FOREVER)
-	                       ? wait_guarded(c, &(struct cc__waiter){.io = item})
+	                       ? wait_guarded_plain(c, item)
 	                       : cc__wait_plain(&c->wait[way], &c->lock, item);
 
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
