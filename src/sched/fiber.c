@@ -15,6 +15,7 @@
 _Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million tasks are 128 MB");
 #endif
 _Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
+_Static_assert(_Alignof(struct cc__sched) > CC__HOME_BITS, "what lies in the low bits of home");
 _Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC__NAME_MAX,
                "a name beside the timer");
 _Static_assert(sizeof((struct cc__fiber *)0)->payload.child <= CC__PAYLOAD - CC__NAME_MAX,
@@ -117,10 +118,13 @@ static char *name_place(struct cc__fiber *f)
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
 
-void cc__frame_name(struct cc__fiber *f, const char *name)
+void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
 {
-	f->done.user = CC__TASK_NAMED;
-	strncpy(name_place(f), name, CC__NAME_MAX - 1);
+	f->home |= options->migration;
+	if (options->name == NULL)
+		return;
+	f->home |= CC__HOME_NAMED;
+	strncpy(name_place(f), options->name, CC__NAME_MAX - 1);
 	name_place(f)[CC__NAME_MAX - 1] = '\0';
 }
 
@@ -355,7 +359,7 @@ int cc_task_detach(CCTask task)
 void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 {
 	name->text[0] = '\0';
-	if (f->done.user & CC__TASK_NAMED)
+	if (f->home & CC__HOME_NAMED)
 		memcpy(name->text, f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX, CC__NAME_MAX);
 }
 

@@ -36,9 +36,12 @@
 struct cc__sched;
 struct cc__stack;
 
-/* done.user: the end of payload is a name, constant while it lives; the task has not
- * begun and its time has not come (later.h), under the lock. */
-enum { CC__TASK_NAMED = 1, CC__TASK_LATER = 2 };
+/* done.user, under the lock: the task has not begun and its time has not come (later.h).
+ * 0 between two lives. */
+enum { CC__TASK_LATER = 1 };
+
+/* The low bits of home: CCMigration; the end of payload is a name. */
+enum { CC__HOME_MIGRATION = 3, CC__HOME_NAMED = 4, CC__HOME_BITS = 7 };
 
 #define CC__HANDLE_DONE ((uint64_t)1 << 63)
 #define CC__HANDLE_WAITED ((uint64_t)1 << 62)
@@ -71,10 +74,10 @@ struct cc__fiber {
 	};
 	/* Bound while started (F2).  The owner writes it; cc_fiber_each looks. */
 	CC__ATOMIC(struct cc__stack *) stack;
-	uintptr_t home;			/* constant while it lives: its scheduler, and how
-					 * it may move (CCMigration) in the low bits */
-	struct cc__waitq done;		/* joiners */
+	uintptr_t home;			/* constant while it lives: its scheduler, and
+					 * CC__HOME_* in the low bits */
 	cc__a64 handle;			/* the task's id and CC__HANDLE_*; 0: no task (F3) */
+	/* So far a task that nobody waits for is one cache line. */
 	union {
 		void *arg;
 		struct {
@@ -87,6 +90,7 @@ struct cc__fiber {
 		} child;		/* of a nursery */
 		unsigned char bytes[CC__PAYLOAD];
 	} payload;			/* the task's; a name takes its last 16 bytes */
+	struct cc__waitq done;		/* joiners */
 };
 
 static inline struct cc__fiber *cc__fiber_of(struct cc__parker *p)
@@ -103,12 +107,12 @@ static inline struct cc__fiber *cc__fiber_of_child(struct cc__child *child)
 
 static inline struct cc__sched *cc__fiber_home(const struct cc__fiber *f)
 {
-	return (struct cc__sched *)(f->home & ~(uintptr_t)3);
+	return (struct cc__sched *)(f->home & ~(uintptr_t)CC__HOME_BITS);
 }
 
 static inline CCMigration cc__fiber_migration(const struct cc__fiber *f)
 {
-	return (CCMigration)(f->home & 3);
+	return (CCMigration)(f->home & CC__HOME_MIGRATION);
 }
 
 /* That of an unstarted child, as it was spawned; NULL: it is none.  f is the caller's. */
@@ -154,9 +158,7 @@ static inline struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
 	if (cache != NULL) {
 		cache->chain.first = f->next;
 		cache->chain.count--;
-		/* The next: both of its lines will be written. */
-		__builtin_prefetch(f->next, 1);
-		__builtin_prefetch((char *)f->next + 64, 1);
+		__builtin_prefetch(f->next, 1);	/* the next will be written */
 	}
 	cc__word_assign(&f->parker);
 	return f;
@@ -167,16 +169,15 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache);
 /* How many the process has. */
 size_t cc__frames_made(void);
 
-void cc__frame_name(struct cc__fiber *f, const char *name);
+void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
 
 /* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's. */
 static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
                                    const CCTaskOptions *options, bool detached)
 {
-	f->home = (uintptr_t)home | (options != NULL ? options->migration : CC_MIGRATE_FREE);
-	f->done.user = 0;
-	if (options != NULL && options->name != NULL)
-		cc__frame_name(f, options->name);
+	f->home = (uintptr_t)home | CC_MIGRATE_FREE;
+	if (options != NULL)
+		cc__frame_options(f, options);
 	/* Release: all of the frame, to the acquire of whoever finds this id. */
 	cc__store(&f->handle, id | (detached ? CC__HANDLE_DETACHED : 0), CC__RELEASE);
 }

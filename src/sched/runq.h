@@ -166,14 +166,11 @@ static inline struct cc__fiber *cc__ring_oldest(struct cc__ring *r)
 static inline struct cc__fiber *cc__ring_newest(struct cc__ring *r)
 {
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
-	const char *after;
 
 	if (tail == cc__load(&r->head, CC__RELAXED))
 		return NULL;
 	cc__store(&r->tail, tail - 1, CC__RELAXED);
-	after = (const char *)r->slot[(tail - 2) & r->mask];
-	__builtin_prefetch(after, 1);
-	__builtin_prefetch(after + 64, 1);
+	__builtin_prefetch(r->slot[(tail - 2) & r->mask], 1);
 	return r->slot[(tail - 1) & r->mask];
 }
 

@@ -318,7 +318,9 @@ uintptr_t cc__place(struct cc__parker *p)
 	const struct cc__fiber *f = cc__fiber_of(p);
 
 	/* Relaxed: as above. */
-	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED)) || cc__fiber_stays(f) ? 0 : f->home;
+	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED)) || cc__fiber_stays(f)
+	           ? 0
+	           : (uintptr_t)cc__fiber_home(f);
 }
 
 /* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there

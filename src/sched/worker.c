@@ -281,7 +281,7 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
  * know or to run it: most are. */
 static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 {
-	if (w == NULL || f->home != ((uintptr_t)w->sched | CC_MIGRATE_FREE) ||
+	if (w == NULL || cc__fiber_home(f) != w->sched || cc__fiber_stays(f) ||
 	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched() ||
 	    cc__idle_hungry(w->idle))
 		return false;
