@@ -22,10 +22,11 @@ enum {
  *
  * ETIMEDOUT, or EAGAIN for CC_NOW: it is not ready.  EBADF: not an open
  * descriptor, or forgotten meanwhile.  EINVAL: no events, or unknown ones.
- * ECANCELED: the calling fiber's runtime is ending (cc_runtime_free).  ENOMEM: no
- * memory, or no more watches to be had.  EMFILE, ENFILE: no descriptor
- * left for a runtime's first wait.  Any thread; a fiber parks, a thread outside of
- * any blocks in poll(2). */
+ * ECANCELED: a nursery around the caller was cancelled, or the calling fiber's
+ * runtime is ending (cc_runtime_free).  ENOMEM: no memory, or no more watches to be
+ * had.  EMFILE, ENFILE: no descriptor left for a runtime's first wait, or for a
+ * thread's in a nursery.  Any thread; a fiber parks, a thread outside of any blocks
+ * in poll(2). */
 CC_API int cc_wait_fd(int fd, unsigned events, cc_time deadline);
 
 /* Before close(fd): every fiber that waits for fd, in whatever runtime, gets EBADF,

@@ -173,22 +173,25 @@ unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *ev
 	return count;
 }
 
-int cc__poller_block(int fd, unsigned events, cc_time deadline)
+int cc__poller_block(int fd, unsigned events, int bell, cc_time deadline)
 {
-	struct pollfd one = {.fd = fd};
+	struct pollfd p[] = {{.fd = fd}, {.fd = bell, .events = POLLIN}};
 	struct timespec left;
 	int n;
 
 	if (events & CC_FD_READ)
-		one.events |= POLLIN;
+		p[0].events |= POLLIN;
 	if (events & CC_FD_WRITE)
-		one.events |= POLLOUT;
+		p[0].events |= POLLOUT;
 	do
-		n = ppoll(&one, 1, left_until(deadline, &left), NULL);
+		n = ppoll(p, 2, left_until(deadline, &left), NULL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno;
 	if (n == 0)
 		return deadline == CC_NOW ? EAGAIN : ETIMEDOUT;
-	return one.revents & POLLNVAL ? EBADF : 0;
+	if (p[0].revents != 0)
+		return p[0].revents & POLLNVAL ? EBADF : 0;
+	silence(bell);
+	return EINTR;
 }

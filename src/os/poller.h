@@ -46,7 +46,7 @@ unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *ev
                          cc_time deadline);
 
 /* Without a poller, blocking the thread: 0 once one of `events` holds, EBADF,
- * ETIMEDOUT, EAGAIN (CC_NOW), ENOMEM. */
-int cc__poller_block(int fd, unsigned events, cc_time deadline);
+ * ETIMEDOUT, EAGAIN (CC_NOW), ENOMEM; EINTR: the bell, which is silenced (-1: none). */
+int cc__poller_block(int fd, unsigned events, int bell, cc_time deadline);
 
 #endif

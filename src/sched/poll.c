@@ -151,7 +151,7 @@ static int record_make(struct cc__poll *p, int fd)
 	struct cc__waitq *chunk, *none = NULL;
 
 	/* No gigabytes for a number that means nothing. */
-	if (cc__poller_block(fd, CC_FD_READ, CC_NOW) == EBADF)
+	if (cc__poller_block(fd, CC_FD_READ, -1, CC_NOW) == EBADF)
 		return EBADF;
 	if ((chunk = p->allocator->alloc(p->allocator->context, chunk_size(c))) == NULL)
 		return ENOMEM;
@@ -220,6 +220,14 @@ static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned eve
 	return err;
 }
 
+/* Perhaps it was ready in time, but nobody came to look. */
+static int last_look(int fd, unsigned events)
+{
+	const int err = cc__poller_block(fd, events, -1, CC_NOW);
+
+	return err == EAGAIN ? ETIMEDOUT : err;
+}
+
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 {
 	struct cc__waitq *q;
@@ -241,11 +249,7 @@ int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 		count_out(p, 1);
 	if (err == EPERM)
 		return 0;	/* a regular file or the like: always ready */
-	if (err != ETIMEDOUT)
-		return err;
-	/* Ready in time, but nobody came to look. */
-	err = cc__poller_block(fd, events, CC_NOW);
-	return err == EAGAIN ? ETIMEDOUT : err;
+	return err == ETIMEDOUT ? last_look(fd, events) : err;
 }
 
 /* ---- events ---- */
@@ -403,6 +407,40 @@ static bool forget_some(int fd)
 	return more;
 }
 
+/* ---- threads ---- */
+
+/* In poll(2), and within a scope that may be cancelled. */
+static int block_within(struct cc__member *m, int fd, unsigned events, cc_time deadline)
+{
+	struct cc__bell *b;
+	const cc__a32 *flag;
+	uint32_t how;
+	int err;
+
+	if ((b = bell_get(&err)) == NULL)
+		return err;
+	flag = cc__member_bell(m, b);
+	/* Acquire: what was done before it was cancelled.  The bell may have been rung for
+	 * somebody who had it before. */
+	while ((how = cc__load(flag, CC__ACQUIRE)) == 0 &&
+	       (err = cc__poller_block(fd, events, b->fd, deadline)) == EINTR)
+		heard(b);
+	cc__member_bell(m, NULL);
+	cc__slab_put(&bells, b);
+	if (how == 0)
+		return err;
+	return cc__cancel_error(how) == ETIMEDOUT ? last_look(fd, events) : ECANCELED;
+}
+
+static int block(int fd, unsigned events, cc_time deadline)
+{
+	struct cc__parker *self = cc__self();
+	struct cc__member *m = self != NULL ? *cc__member_slot(self) : NULL;
+
+	return m != NULL ? block_within(m, fd, events, deadline)
+	                 : cc__poller_block(fd, events, -1, deadline);
+}
+
 /* ---- the public face ---- */
 
 /* The calling fiber's; NULL: a thread calls. */
@@ -423,9 +461,10 @@ int cc_wait_fd(int fd, unsigned events, cc_time deadline)
 		return EINVAL;
 	if (fd < 0)
 		return EBADF;
-	if (deadline == CC_NOW || (p = poll_here()) == NULL)
-		return cc__poller_block(fd, events, deadline);
-	return cc__poll_wait(p, fd, events, deadline);
+	if (deadline == CC_NOW)
+		return cc__poller_block(fd, events, -1, CC_NOW);
+	p = poll_here();
+	return p != NULL ? cc__poll_wait(p, fd, events, deadline) : block(fd, events, deadline);
 }
 
 int cc_fd_forget(int fd)

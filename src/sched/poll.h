@@ -21,11 +21,11 @@
 #include <ccc/runtime.h>
 
 #include "os/poller.h"
-#include "wait/wait.h"
+#include "wait/cancel.h"
 
-/* What ends cc__poll_sleep from outside.  Process-wide and type-stable, its descriptor
- * with it: who rings late, when the runtime has ended, makes the next owner look
- * around, and writes into nobody else's file. */
+/* What ends cc__poll_sleep from outside, or the sleep of a thread in poll(2).  Process-wide
+ * and type-stable, its descriptor with it: who rings late, when the runtime has ended,
+ * makes the next owner look around, and writes into nobody else's file. */
 struct cc__bell {
 	cc__a32 rung;		/* 1: no need to ring again */
 	int fd;			/* constant once has_fd */
@@ -84,10 +84,9 @@ bool cc__poll_wake(struct cc__poll *p, const struct cc__poll_found *found);
  * CC_NOW it only looks, takes the place of nobody and hears no kick: for the busy. */
 bool cc__poll_run(struct cc__poll *p, cc_time deadline);
 
-/* A kick: whoever has claimed the sleep, or else the next to do so, does not sleep on.
- * What the caller did before is visible to it then.  At any time, with a poll's bell from
- * when it lived. */
-void cc__poll_ring(struct cc__bell *bell);
+/* cc__poll_ring(bell) is a kick: whoever has claimed the sleep, or else the next to do so,
+ * does not sleep on.  What the caller did before is visible to it then.  At any time, with a
+ * poll's bell from when it lived. */
 
 /* Fibers that wait, a moment ago: is it worth while to look? */
 static inline unsigned cc__poll_waiting(const struct cc__poll *p)

@@ -153,6 +153,16 @@ const cc__a32 *cc__member_flag(struct cc__member *m)
 	return &m->scope->flag;
 }
 
+const cc__a32 *cc__member_bell(struct cc__member *m, struct cc__bell *bell)
+{
+	const cc__a32 *flag = cc__member_flag(m);
+
+	cc__lock(&m->scope->lock, CC__RANK_MEMBERS);
+	m->bell = bell;
+	cc__unlock(&m->scope->lock);
+	return flag;
+}
+
 /* ---- cancel ---- */
 
 #ifndef CC__CANCEL_WAKES
@@ -161,8 +171,14 @@ const cc__a32 *cc__member_flag(struct cc__member *m)
 
 enum { WAKES = CC__CANCEL_WAKES };
 
+/* Type-stable, both. */
+struct wake {
+	struct cc__parker *who;
+	struct cc__bell *bell;
+};
+
 struct wakes {
-	struct cc__parker *who[WAKES];	/* type-stable */
+	struct wake wake[WAKES];
 	unsigned count;
 };
 
@@ -176,7 +192,7 @@ static bool take_members(struct cc__scope *s, struct wakes *w)
 		struct cc__member *m = member_of(s->members);
 
 		link_out(&m->link);
-		w->who[w->count++] = m->who;
+		w->wake[w->count++] = (struct wake){m->who, m->bell};
 	}
 	all = s->members == NULL;
 	cc__unlock(&s->lock);
@@ -217,6 +233,13 @@ static bool walk(struct cc__scope *s, uint32_t how, struct wakes *w)
 	return more;
 }
 
+static void wake(struct wake w)
+{
+	cc__unpark(w.who);
+	if (w.bell != NULL)
+		cc__poll_ring(w.bell);
+}
+
 void cc__scope_cancel(struct cc__scope *s, uint32_t how, bool lazy)
 {
 	struct wakes w;
@@ -232,6 +255,6 @@ void cc__scope_cancel(struct cc__scope *s, uint32_t how, bool lazy)
 		w.count = 0;
 		more = walk(s, how, &w);
 		for (unsigned i = 0; i < w.count; i++)
-			cc__unpark(w.who[i]);
+			wake(w.wake[i]);
 	}
 }

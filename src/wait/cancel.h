@@ -13,7 +13,9 @@
  * C4  Nobody waits below a scope that has not been listed.  Whether something around it has
  *     been cancelled is asked for, not told: it looks again when there have been more
  *     cancellations (cc__cancels) than when it last looked.  A walk takes scopes off, so
- *     it begins after its cancellation was counted. */
+ *     it begins after its cancellation was counted.
+ * C5  Who waits elsewhere than on his word leaves a bell before he looks at the flag.  Both
+ *     sides pass the scope's lock: the walk has the bell, or he sees the flag. */
 #ifndef CC__WAIT_CANCEL_H
 #define CC__WAIT_CANCEL_H
 
@@ -25,6 +27,7 @@ struct cc__link {
 	struct cc__link **place;	/* what points to it; NULL: on no list */
 };
 
+struct cc__bell;
 struct cc__root;
 
 struct cc__scope {
@@ -49,6 +52,7 @@ struct cc__root {
 /* Somebody inside a scope: its owner, or a child. */
 struct cc__member {
 	struct cc__link link;		/* scope->lock */
+	struct cc__bell *bell;		/* scope->lock; NULL: none (C5) */
 	struct cc__scope *scope;	/* constant */
 	struct cc__parker *who;		/* constant */
 	struct cc__member *outer;	/* constant; where he was before */
@@ -78,6 +82,13 @@ void cc__member_leave(struct cc__member *m, struct cc__member **slot);
 
 /* He is about to wait: the flag to look at after PARKING. */
 const cc__a32 *cc__member_flag(struct cc__member *m);
+
+/* He is about to wait where nobody wakes his word: `bell` is rung then (C5), and may be once
+ * more later.  NULL: he is back.  The flag to look at after it. */
+const cc__a32 *cc__member_bell(struct cc__member *m, struct cc__bell *bell);
+
+/* What the scheduler defines: ends the sleep of whoever listens, at any time. */
+void cc__poll_ring(struct cc__bell *bell);
 
 bool cc__scope_look(struct cc__scope *s);
 

@@ -1,8 +1,6 @@
 /* wait.c - one way to sleep and one way to wake. */
 #include "wait/wait.h"
 
-#include <errno.h>
-
 #include "wait/thread.h"
 
 /* ---- wake: decide under the lock, claim after it ---- */
@@ -162,7 +160,7 @@ static int ended(const cc__a32 *cancel, cc_time deadline)
 	const uint32_t how = cancelled(cancel);
 
 	if (how != 0)
-		return how & CC__CANCEL_LATE ? ETIMEDOUT : ECANCELED;
+		return cc__cancel_error(how);
 	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
 }
 

@@ -21,6 +21,8 @@
 #ifndef CC__WAIT_WAIT_H
 #define CC__WAIT_WAIT_H
 
+#include <errno.h>
+
 #include "base/lock.h"
 #include "base/trace.h"
 #include "wait/word.h"
@@ -58,6 +60,12 @@ struct cc__waiter {
 /* What a cancel flag says: the wait is over, by a deadline of somebody else; above that
  * the reason, an error number or 0. */
 enum { CC__CANCEL = 1, CC__CANCEL_LATE = 2, CC__CANCEL_REASON_SHIFT = 2 };
+
+/* What the wait returns. */
+static inline int cc__cancel_error(uint32_t flag)
+{
+	return flag & CC__CANCEL_LATE ? ETIMEDOUT : ECANCELED;
+}
 
 /* The `cancel` of a wait that nothing cancels. */
 extern const cc__a32 cc__uncancelled;

@@ -5,7 +5,7 @@
  * the bell.  It orders nothing but itself and what E3 promises (os/poller.h).  Waiters are threads, which cc__poll does
  * not tell from fibers.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/poll.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/poll.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -22,6 +22,11 @@ struct cc__sched *cc__sched_here(void)
 uint64_t cc_fiber_id(void)
 {
 	return 0;
+}
+
+struct cc__member **cc__member_slot(struct cc__parker *p)
+{
+	return &((struct cc__thread *)(void *)p)->member;
 }
 
 /* ---- the kernel ---- */
@@ -135,15 +140,22 @@ unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *ev
 	return take_report(events);
 }
 
-int cc__poller_block(int fd, unsigned events, cc_time deadline)
+int cc__poller_block(int fd, unsigned events, int bell, cc_time deadline)
 {
-	const uint32_t w = kernel_look();
+	uint32_t w;
 
 	(void)fd;
-	MC_ASSERT(deadline == CC_NOW);
-	if (w & CLOSED)
-		return EBADF;
-	return (w & READY) >> 2 & events ? 0 : EAGAIN;
+	while (!((w = kernel_look()) & CLOSED) && !((w & READY) >> 2 & events)) {
+		if (bell >= 0 && (w & RUNG)) {
+			kernel_change(RUNG, 0);
+			return EINTR;
+		}
+		if (deadline == CC_NOW)
+			return EAGAIN;
+		if (cc__futex_wait(&kernel, w, deadline) == ETIMEDOUT)
+			return ETIMEDOUT;
+	}
+	return w & CLOSED ? EBADF : 0;
 }
 
 /* ---- the poll ---- */
@@ -451,3 +463,54 @@ static void end(void)
 }
 SCENARIO(poll_ring_after_the_end, .init = make_for_late_ring, .body = {end, ring_late},
          .leaks = true)
+
+/* ---- a thread in a scope that is cancelled ---- */
+
+static struct cc__root root;
+
+/* A bell is there, and who rang it last may do so again. */
+static void make_root(void)
+{
+	make_for_late_ring();
+	end();
+	cc__root_init(&root);
+}
+
+static void read_in_a_scope(void)
+{
+	struct cc__thread *t = &record[mc_self()];
+	struct cc__member *m = mc_alloc(sizeof *m);
+
+	be_thread();
+	cc__member_enter(m, &root.scope, &t->parker, &t->member);
+	got[mc_self()] = cc_wait_fd(FD, CC_FD_READ, CC_FOREVER);
+	MC_ASSERT(m->bell == NULL);
+	cc__member_leave(m, &t->member);
+	mc_free(m);
+}
+
+static void cancel(void)
+{
+	cc__scope_cancel(&root.scope, CC__CANCEL, false);
+}
+
+/* It is armed for nobody. */
+static void become_readable_in_poll2(void)
+{
+	become_readable();
+	cc__futex_wake(&kernel, 1);
+}
+
+static void cancelled_or_ready(void)
+{
+	check_threads_at_rest();
+	mc_outcome("%s", got[0] == 0 ? "ready" : got[0] == ECANCELED ? "cancelled" : "wrong");
+}
+
+#define THREAD_SCENARIO(name, ...) \
+	SCENARIO(name, .init = make_root, .final = cancelled_or_ready, .leaks = true, __VA_ARGS__)
+THREAD_SCENARIO(poll_thread_is_cancelled, .body = {read_in_a_scope, cancel, ring_late},
+                .outcomes = "cancelled")
+THREAD_SCENARIO(poll_thread_is_cancelled_or_ready, .weak = 1,
+                .body = {read_in_a_scope, cancel, become_readable_in_poll2},
+                .outcomes = "cancelled ready")

@@ -163,9 +163,8 @@ static int owner_blocked(void *rt)
 		struct quiet q = quiet_new();
 		int err = -1;
 
-		/* It would join where it may not wait; a thread is in poll(2). */
-		if (blocked[i] == join_other ||
-		    (blocked[i] == wait_readable && cc_fiber_id() == 0))
+		/* It would join where it may not wait. */
+		if (blocked[i] == join_other)
 			continue;
 		cc_nursery_scope_with(n, &err, &o) {
 			CHECK_EQ(cc_nursery_spawn(n, NULL, cancel_own, n), 0);
