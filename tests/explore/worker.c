@@ -772,6 +772,30 @@ WORKER_SCENARIO(workers_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
                 .init = start_two_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
                 .final = two_run)
 
+/* What is sent back (T3 in steal.h) runs there, though its sender hogs: the other worker
+ * searches, falls asleep, or has robbed us again. */
+static int wake_send_back_and_hog(void *arg)
+{
+	struct cc__worker *w = cc__worker_here();
+
+	(void)arg;
+	raise_and_unpark();
+	send_back(w, sched.worker[2 - w->id]);
+	MC_ASSERT(cc__runq_started(&w->queue) <= 1);	/* offered, if anything */
+	mc_wait_while(&tasks_run, 0);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	return 0;
+}
+
+static void start_two_with_sleeper_and_sender(void)
+{
+	start_two_with_sleeper();
+	spawn_in_init(NULL, wake_send_back_and_hog, NULL);
+}
+WORKER_SCENARIO(workers_send_back_and_hog, .weak = MC_NONE, .bound = 1,
+                .init = start_two_with_sleeper_and_sender, .body = {nobody}, .daemon = 3,
+                .final = two_run)
+
 /* Both agree that it is over, or both go on. */
 WORKER_SCENARIO(workers_stop, .weak = MC_NONE, .bound = 1, .init = start_two, .body = {stop},
                 .leaks = true)
