@@ -9,10 +9,12 @@ void cc__ring_init(struct cc__ring *r, void *slots, size_t size, size_t capacity
 	    .lap = (uint64_t)1 << CC__RING_SHIFT,
 	    .capacity = capacity,
 	};
+	/* mutant: < -> <= survives: any power of two from the capacity on is a lap. */
 	while (r->shape.lap >> CC__RING_SHIFT < capacity)
 		r->shape.lap <<= 1;
 	/* Relaxed: whoever is given the channel sees them; who still looks for WAITING
-	 * of the channel before, in the same memory, may see either. */
+	 * of the channel before, in the same memory, may see either.
+	 * mutant: swap cc__store survives: in any order. */
 	cc__store(&r->tail, 0, CC__RELAXED);
 	cc__store(&r->head, 0, CC__RELAXED);
 }
@@ -32,6 +34,7 @@ size_t cc__ring_length(const struct cc__ring *r)
 	const uint64_t laps = (cc__ring_lap(s, tail) - cc__ring_lap(s, head)) / s->lap;
 	const uint64_t n = laps * s->capacity + index_of(s, tail) - index_of(s, head);
 
+	/* mutant: < -> <= survives: where they are equal both answers are. */
 	return tail < head ? 0 : n < s->capacity ? (size_t)n : (size_t)s->capacity;
 }
 

@@ -58,6 +58,7 @@ static bool is_channel(const CCCase *c)
 /* (No kind writes to the element of a send.) */
 static void *io_of(const CCCase *c)
 {
+	/* mutant: == -> != survives: both are one pointer. */
 	return c->kind == CC_CASE_SEND ? (void *)(uintptr_t)c->item.from : c->item.into;
 }
 

@@ -103,7 +103,7 @@ int cc_token_set(CCToken *t)
 		return EINVAL;
 	/* Release: what the caller wrote, to the acquire in is_set.  Acquire: who comes
 	 * second has what the first one wrote, too. */
-	if (!cc__cas(&t->set, &unset, WAKING, CC__ACQ_REL, CC__ACQUIRE))
+	if (!cc__cas(&t->set, &unset, WAKING, CC__RELEASE, CC__ACQUIRE))
 		return 0;
 	for (unsigned i = 0; i < SHARDS; i++)
 		cc__wake_all(&t->shard[i].q, CC__REASON_SIGNAL, 0);

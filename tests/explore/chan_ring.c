@@ -2,6 +2,8 @@
  * the handshake of who moves with who is about to sleep (R1 to R3 in chan/ring.h).
  *
  * sources: chan/ring.c */
+#include <errno.h>
+
 #include "engine.h"
 #include "chan/ring.h"
 
@@ -60,6 +62,27 @@ static void close_ring(void)
 	MC_ASSERT(!cc__ring_close(&ring) && cc__ring_closed(&ring));
 }
 
+/* What the closer wrote is there for who sees the end. */
+static int why;
+
+static void close_and_say_why(void)
+{
+	why = EPIPE;
+	cc__ring_close(&ring);
+}
+
+static void look_for_the_end(void)
+{
+	if (cc__ring_closed(&ring))
+		MC_ASSERT(why == EPIPE);
+}
+
+static void receive_the_end(void)
+{
+	try_recv();
+	MC_ASSERT(got[mc_self()] != 100 + CC__RING_ENDED || why == EPIPE);
+}
+
 static int accepted(void)
 {
 	int n = 0;
@@ -68,6 +91,9 @@ static int accepted(void)
 		n += sent[i] == 100 + CC__RING_OK;
 	return n;
 }
+
+SCENARIO(ring_end_has_a_reason, .init = capacity_1,
+         .body = {close_and_say_why, look_for_the_end, receive_the_end})
 
 /* One fits, whoever it is. */
 static void one_of_two(void)

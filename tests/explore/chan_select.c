@@ -282,15 +282,29 @@ static void with_token(void)
 	token = cc_token_new();
 }
 
+static int before_token;	/* written before it is set, seen by who sees it set */
+static cc__a32 token_was_set;
+
 static void wait_for_token(void)
 {
 	begin_body();
 	did[mc_self()].refused = cc_token_wait(token, CC_FOREVER);
+	MC_ASSERT(before_token == 1);
 }
 
 static void set_token(void)
 {
+	before_token = 1;
 	MC_ASSERT(cc_token_set(token) == 0);
+	cc__store(&token_was_set, 1, CC__RELAXED);
+}
+
+/* By who may have heard of it, and has seen nothing yet. */
+static void set_token_again(void)
+{
+	if (cc__load(&token_was_set, CC__RELAXED) == 0)
+		return;
+	MC_ASSERT(cc_token_set(token) == 0 && before_token == 1);
 }
 
 static void select_with_token(void)
@@ -327,7 +341,7 @@ static void look_for_token_and_free(void)
 {
 	begin_body();
 	if (cc_token_is_set(token))
-		MC_ASSERT(cc_token_free(token) == 0);
+		MC_ASSERT(before_token == 1 && cc_token_free(token) == 0);
 }
 
 static void both_woken(void)
@@ -337,6 +351,8 @@ static void both_woken(void)
 }
 SCENARIO(token_wakes_everybody, .init = with_token, .leaks = true,
          .body = {wait_for_token, wait_for_token, set_token}, .final = both_woken)
+SCENARIO(token_set_twice, .init = with_token, .leaks = true,
+         .body = {set_token, set_token_again}, .final = both_woken)
 SCENARIO(select_token, .init = with_token, .spurious = MC_NONE, .leaks = true,
          .body = {select_with_token, try_send_first, set_token}, .final = token_or_element,
          .outcomes = "0 1") /* covers: RES-53/m, SCH-58/m */

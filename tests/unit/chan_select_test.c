@@ -100,6 +100,10 @@ TEST(a_time_that_has_passed_is_chosen)	/* covers: RES-46/u */
 		CHECK_EQ(i, 2);
 		CHECK_EQ(cc_select(cases + 2, 1, deadlines[k & 3], &i), 0);
 		CHECK_EQ(i, 0);
+		/* Of the same time, the first. */
+		cases[3] = cases[2];
+		CHECK_EQ(cc_select(cases + 2, 2, deadlines[k & 3], &i), 0);
+		CHECK_EQ(i, 0);
 		/* Not before what is there. */
 		CHECK_EQ(cc_chan_send(c, &(int){6}, sizeof(int)), 0);
 		CHECK_EQ(cc_select(cases, 4, deadlines[k & 3], &i), 0);
