@@ -107,7 +107,7 @@ static inline void cc__ring_copy(void *to, const void *from, size_t size)
 		memcpy(to, from, 4);
 	else if (size == 16)
 		memcpy(to, from, 16);
-	else if (size > 0)
+	else if (size != 0)
 		memcpy(to, from, size);
 }
 

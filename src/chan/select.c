@@ -234,13 +234,15 @@ static void sort_locks(struct select *s)
 {
 	uint32_t gap = 1, kept = 0;
 
+	/* mutant: < -> <= survives: any steps that end with 1 sort. */
 	while (gap < s->locks / 3)
-		gap = 3 * gap + 1;
+		gap = 3 * gap + 1;	/* mutant: + 1 -> + 0 survives: as above. */
 	for (; gap > 0; gap /= 3)
 		for (uint32_t i = gap; i < s->locks; i++) {
 			struct cc__lock *l = s->lock[i];
 			uint32_t j = i;
 
+			/* mutant: > -> >= survives: equal ones are one. */
 			for (; j >= gap && (uintptr_t)s->lock[j - gap] > (uintptr_t)l; j -= gap)
 				s->lock[j] = s->lock[j - gap];
 			s->lock[j] = l;
@@ -254,9 +256,10 @@ static void sort_locks(struct select *s)
 static bool locks_are_sorted(const struct select *s)
 {
 	for (uint32_t i = 1; i < s->locks; i++)
+		/* mutant: - 1 -> - 0 survives: they are sorted once more. */
 		if ((uintptr_t)s->lock[i - 1] >= (uintptr_t)s->lock[i])
 			return false;
-	return true;
+	return true;	/* mutant: true -> false survives: as above. */
 }
 
 static void prepare(struct select *s)
@@ -313,13 +316,13 @@ static int list_each(struct select *s, struct cc__group *g)
 
 static void lock_each(struct select *s)
 {
-	if (s->locks > 0)
+	if (s->locks != 0)
 		cc__lock_all(s->lock, s->locks, CC__RANK_WAITQ);
 }
 
 static void unlock_each(struct select *s)
 {
-	if (s->locks > 0)
+	if (s->locks != 0)
 		cc__unlock_all(s->lock, s->locks);
 }
 

@@ -157,6 +157,22 @@ static void recv_and_reuse(void)
 SCENARIO(buffered_freed_by_its_receiver, .init = buffer_1, .body = {recv_and_reuse, send_one},
          .final = all_moved, .spurious = MC_NONE)
 
+/* Who sees the end may free it: the closer has touched it for the last time. */
+static void recv_all_and_reuse(void)
+{
+	recv_all();
+	set_up(chan, &cc__buffered, 1, slots[1]);
+	chan->telling = false;
+}
+
+static void end_was_seen(void)
+{
+	MC_ASSERT(did[0].refused == EPIPE);
+	check_threads_at_rest();
+}
+SCENARIO(buffered_freed_by_who_sees_the_end, .init = buffer_1,
+         .body = {recv_all_and_reuse, close_chan}, .final = end_was_seen, .spurious = MC_NONE)
+
 /* ---- drop the oldest ---- */
 
 static void drop_old(void)

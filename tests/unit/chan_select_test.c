@@ -63,8 +63,10 @@ TEST(nothing_possible_and_no_time)	/* covers: RES-46/u */
 	CHECK_EQ(i, 1);
 	CHECK_EQ(cc_select(cases, 1, cc_now() - 1, &i), ETIMEDOUT);
 	CHECK_EQ(i, 1);
+	cases[1] = cc_case_recv(NULL, &v, sizeof v);	/* not asked for */
 	CHECK_EQ(cc_select(cases, 1, cc_after(CC_MSEC), &i), ETIMEDOUT);
 	CHECK_EQ(i, 1);
+	cases[1] = cc_case_default();
 	CHECK_EQ(cc_select(cases, 2, CC_FOREVER, &i), 0);	/* default */
 	CHECK_EQ(i, 1);
 	cases[1] = cc_case_timeout(cc_after(CC_MSEC));
