@@ -133,7 +133,7 @@ static inline CCCase cc_case_token(CCToken *token)
 }
 
 /* At that point of cc_now(), or at once if it has passed, if no other case can take
- * place. */
+ * place.  Of two at the same time the first in the array; before a deadline that is the same. */
 static inline CCCase cc_case_timeout(cc_time at)
 {
 	CCCase c = cc_case_never();

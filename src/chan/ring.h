@@ -247,7 +247,7 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 			cc__ring_copy(to, cc__ring_element(stamp), size);
 			to = (char *)to + size;
 		}
-		at = cc__ring_next(&s, at);
+		at = cc__ring_next(&s, at);	/* mutant: swap cc__store survives: it is ours. */
 		/* Release (1): that its place is free, to the acquire in cc__ring_usable. */
 		cc__store(stamp, free, CC__RELEASE);
 	}

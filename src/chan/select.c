@@ -448,6 +448,7 @@ static int wait_for_one(struct select *s)
 
 		return err != 0 ? err : ETIMEDOUT;
 	}
+	/* mutant: <= -> < survives: both ways lead there. */
 	return s->nodes <= INLINE ? wait_inline(s) : wait_many(s);
 }
 
@@ -465,11 +466,12 @@ static int run(struct select *s)
 
 	if (try_each(s, &result) || (result = consider_all(s)) != 0)
 		return result;
+	/* mutant: < -> <=, >= -> > survive: for ever never comes, and a nanosecond is short. */
 	if (s->alarm < s->count && cc__now() >= alarm_at(s))
 		return choose(s, s->alarm, 0);
 	if (s->deadline == CC_NOW)
 		return choose(s, s->otherwise, EAGAIN);
-	last = alarm_at(s) < s->deadline ? s->alarm : s->count;
+	last = alarm_at(s) <= s->deadline ? s->alarm : s->count;
 	if (last < s->count)
 		s->deadline = alarm_at(s);
 	result = wait_for_one(s);
@@ -527,6 +529,7 @@ static int select_among(const CCCase *cases, size_t count, cc_time deadline, siz
 	else
 		result = start(&s, in_order);
 	if (index != NULL)
+		/* mutant: < -> <= survives: where they are equal both answers are. */
 		*index = s.chosen < s.count ? s.chosen : count;
 	return result;
 }

@@ -16,7 +16,7 @@ static void live(void *variable)
 {
 	const CCChanOptions o = {.name = "numbers"};
 	CCChan *c = NULL, *again;
-	CCCase select;
+	CCCase select[3];
 	int v = 3;
 	size_t n;
 
@@ -30,8 +30,10 @@ static void live(void *variable)
 	CHECK_EQ(cc_chan_send_many(c, &v, sizeof v, 1, CC_NOW, &n), 0);
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), 0);
 	CHECK_EQ(cc_chan_close_error(c, ENOSPC), 0);
-	select = cc_case_recv(c, &v, sizeof v);
-	CHECK_EQ(cc_select(&select, 1, CC_NOW, NULL), 0);
+	select[0] = cc_case_recv(c, &v, sizeof v);
+	select[1] = cc_case_timeout(cc_after(CC_SEC));
+	select[2] = cc_case_recv((CCChan *)(uintptr_t)64, &v, sizeof v);	/* not asked for */
+	CHECK_EQ(cc_select_in_order(select, 2, CC_NOW, NULL), 0);
 	CHECK_EQ(cc_chan_recv(c, &v, sizeof v), ENOSPC);
 	CHECK_EQ(cc_chan_free(c), 0);
 	/* The next one in the same place has done nothing. */

@@ -83,6 +83,29 @@ TEST(nothing_possible_and_no_time)	/* covers: RES-46/u */
 	free_chan(c);
 }
 
+TEST(a_time_that_is_the_deadline_is_chosen)	/* covers: RES-46/u */
+{
+	CCChan *c = int_chan(CC_CHAN_KIND_PLAIN, 1);
+	int v = 0;
+	size_t i = 9;
+	CCCase cases[] = {cc_case_recv(c, &v, sizeof v), cc_case_timeout(cc_after(2 * CC_MSEC))};
+
+	CHECK_EQ(cc_select(cases, 2, cases[1].on.at, &i), 0);
+	CHECK_EQ(i, 1);
+	free_chan(c);
+}
+
+TEST(as_many_cases_as_there_may_be)
+{
+	CCCase *cases = calloc(CC_SELECT_MAX, sizeof *cases);
+	size_t i = 9;
+
+	REQUIRE(cases != NULL && cases->kind == CC_CASE_NEVER);
+	CHECK_EQ(cc_select(cases, CC_SELECT_MAX, CC_NOW, &i), EAGAIN);
+	CHECK_EQ(i, CC_SELECT_MAX);
+	free(cases);
+}
+
 /* It can take place at once, as a channel that is ready can: before a default, whatever the
  * deadline. */
 TEST(a_time_that_has_passed_is_chosen)	/* covers: RES-46/u */
