@@ -1,10 +1,12 @@
-/* nursery.c - what does a nursery add to a task; how soon is a tree of waiting ones gone? */
+/* nursery.c - what does a nursery add to a task; how soon is a tree of waiting ones gone; does an
+ * old one grow?  nursery_X is X with its tasks in nurseries. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
+#include "chan.h"
 #include "fib.h"
 
 static int nothing(void *arg)
@@ -30,7 +32,7 @@ static cc_time join_seq(long rounds)
 	return cc_now() - begin;
 }
 
-static void nursery_join_seq(const char *name)
+static void nursery_spawn_join_seq(const char *name)
 {
 	long n;
 	cc_time ns = bench_calibrate(5000, join_seq, &n);
@@ -50,11 +52,13 @@ static int count(void *arg)
 	return 0;
 }
 
-static void nursery_batch(const char *name)
+static void nursery_spawn_batch(const char *name, long n)
 {
-	const long n = bench_arg("n", 1000000);
-	cc_time ns = -cc_now();
+	cc_time ns;
 	int err = -1;
+
+	n = bench_arg("n", n);
+	ns = -cc_now();
 
 	ran = 0;
 	cc_nursery_scope(crowd, &err)
@@ -63,6 +67,16 @@ static void nursery_batch(const char *name)
 	ns += cc_now();
 	bench_check(ran == n && err == 0, "children are missing");
 	bench_report(name, n, ns, "\"op\":\"spawn\"");
+}
+
+static void nursery_spawn_batch_100k(const char *name)
+{
+	nursery_spawn_batch(name, 100000);
+}
+
+static void nursery_spawn_batch_1m(const char *name)
+{
+	nursery_spawn_batch(name, 1000000);
 }
 
 /* ---- fork and join: compare fib ---- */
@@ -98,7 +112,65 @@ static void nursery_fib(const char *name)
 	bench_report(name, fib_tasks(root.n, root.cutoff), ns, "\"op\":\"spawned_task\"");
 }
 
-/* ---- a tree, ten wide: compare skynet, which sums through channels ---- */
+/* ---- a tree, ten wide, that sums through channels: compare skynet ---- */
+
+struct sky {
+	CCChan *up;
+	long number, leaves;
+};
+
+static int sky(void *arg)
+{
+	const struct sky me = *(struct sky *)arg;
+	struct sky child[10];
+	CCChan *down;
+	long sum = 0;
+
+	if (me.leaves == 1) {
+		bench_send(me.up, me.number);
+		return 0;
+	}
+	down = bench_chan(bench_rendezvous());
+	cc_nursery_scope(n, NULL) {
+		for (int i = 0; i < 10; i++) {
+			child[i] = (struct sky){down, me.number + i * (me.leaves / 10), me.leaves / 10};
+			spawn(n, sky, &child[i]);
+		}
+		for (int i = 0; i < 10; i++)
+			sum += bench_recv_one(down);
+	}
+	bench_chan_free(down);
+	bench_send(me.up, sum);
+	return 0;
+}
+
+static void nursery_skynet(const char *name, long leaves)
+{
+	struct sky root = {bench_chan(0), 0, bench_arg("n", leaves)};
+	long sum = 0;
+	cc_time ns = -cc_now();
+
+	cc_nursery_scope(n, NULL) {
+		spawn(n, sky, &root);
+		sum = bench_recv_one(root.up);
+	}
+	ns += cc_now();
+	bench_check(sum == bench_sum(root.leaves), "the sum is wrong");
+	bench_chan_free(root.up);
+	bench_report(bench_rendezvous_name(name), root.leaves, ns, "\"op\":\"leaf\"");
+}
+
+static void nursery_skynet_100k(const char *name)
+{
+	nursery_skynet(name, 100000);
+}
+
+static void nursery_skynet_1m(const char *name)
+{
+	nursery_skynet(name, 1000000);
+}
+
+/* ---- the same tree without channels ---- */
 
 struct branch {
 	long first, size, sum;
@@ -210,13 +282,64 @@ static void nursery_teardown(const char *name)
 	             LEAVES, (long long)ns[TIMES - 1]);
 }
 
+/* ---- one that lives through many children ---- */
+
+enum { AT_ONCE = 64 };
+
+static int one_of_many(void *arg)
+{
+	CCChan *c = arg;
+	int v;
+
+	return cc_chan_recv(c, &v, sizeof v);	/* listed in its scope, once in its life */
+}
+
+static long live_on(CCNursery *n, CCChan *c, long children)
+{
+	const int v = 0;
+	long i = 0;
+
+	for (; i < children; i += AT_ONCE) {
+		for (int k = 0; k < AT_ONCE; k++)
+			spawn(n, one_of_many, c);
+		for (int k = 0; k < AT_ONCE; k++)
+			bench_check(cc_chan_send(c, &v, sizeof v) == 0, "nobody receives");
+	}
+	return i;
+}
+
+static void nursery_old(const char *name)
+{
+	CCChan *c = cc_chan_new(sizeof(int), 0);
+	const long children = bench_arg("n", 1000000);
+	long ops = 0, bytes = 0;
+	cc_time ns = -cc_now();
+	int err = -1;
+
+	bench_check(c != NULL, "no channel");
+	cc_nursery_scope(n, &err) {
+		live_on(n, c, children / 10);	/* what it needs at all */
+		bytes = -bench_status_bytes("VmRSS");
+		ops = live_on(n, c, children);
+		bytes += bench_status_bytes("VmRSS");
+	}
+	ns += cc_now();
+	bench_check(err == 0, "a child failed");
+	cc_chan_free(c);
+	bench_report(name, ops, ns, "\"op\":\"child\",\"grown_bytes\":%ld", bytes);
+}
+
 const struct bench_case bench_nursery_cases[] = {
-    {"nursery_join_seq", nursery_join_seq, 0},
-    {"nursery_batch_1m", nursery_batch, 0},
+    {"nursery_spawn_join_seq", nursery_spawn_join_seq, 0},
+    {"nursery_spawn_batch_100k", nursery_spawn_batch_100k, 0},
+    {"nursery_spawn_batch_1m", nursery_spawn_batch_1m, 0},
     {"nursery_fib_25_cut0", nursery_fib, 0},
     {"nursery_fib_32_cut10", nursery_fib, 0},
     {"nursery_fib_*_cut*", nursery_fib, 0},
+    {"nursery_skynet_100k", nursery_skynet_100k, 0},
+    {"nursery_skynet_1m", nursery_skynet_1m, 0},
     {"nursery_tree_1m", nursery_tree, 0},
+    {"nursery_old", nursery_old, 0},
     {"nursery_teardown", nursery_teardown, 0},
     {NULL, NULL, 0},
 };
