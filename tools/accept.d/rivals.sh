@@ -4,6 +4,7 @@
 CC_PEERBENCH=${CC_PEERBENCH:-../shared/bench}
 rounds=5
 rivals=$PWD/$out/$area.jsonl
+our_bench=$PWD/build/release/bench/ccc-bench # an area may name another program
 
 # run_rivals BARS [PEER]... -- [CASE]...: the cases of that file and these, by the peers
 # that we are judged by and these; with LONG=1 by everybody.
@@ -22,7 +23,7 @@ run_rivals() {
 	: >"$rivals"
 	# shellcheck disable=SC2086 # a list of words
 	"$CC_PEERBENCH/run.sh" -r $rounds -o "$rivals" -p "$peers" \
-		-x "ccc=$PWD/build/release/bench/ccc-bench" $cases "$@" >>"$log" 2>&1
+		-x "ccc=$our_bench" $cases "$@" >>"$log" 2>&1
 }
 
 # False, and a line that says so: there are no rivals.
