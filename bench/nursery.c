@@ -40,6 +40,30 @@ static void nursery_spawn_join_seq(const char *name)
 	bench_report(name, n, ns, "\"op\":\"nursery_of_one\"");
 }
 
+/* ---- the same with captures of `size` bytes: what does the copy add? ---- */
+
+static cc_time copy_seq(long rounds)
+{
+	const size_t size = (size_t)bench_arg("size", 24);
+	char captures[1024] = {0};
+	cc_time begin = cc_now();
+
+	bench_check(size <= sizeof captures, "size is too large");
+	for (long i = 0; i < rounds; i++)
+		cc_nursery_scope(n, NULL)
+			bench_check(cc_nursery_spawn_copy(n, NULL, nothing, captures, size) == 0,
+			            "a spawn failed");
+	return cc_now() - begin;
+}
+
+static void nursery_copy_seq(const char *name)
+{
+	long n;
+	cc_time ns = bench_calibrate(5000, copy_seq, &n);
+
+	bench_report(name, n, ns, "\"op\":\"nursery_of_one\"");
+}
+
 /* ---- many children of one: compare spawn_batch ---- */
 
 static atomic_long ran;
@@ -331,6 +355,7 @@ static void nursery_old(const char *name)
 
 const struct bench_case bench_nursery_cases[] = {
     {"nursery_spawn_join_seq", nursery_spawn_join_seq, 0},
+    {"nursery_copy_seq", nursery_copy_seq, 0},
     {"nursery_spawn_batch_100k", nursery_spawn_batch_100k, 0},
     {"nursery_spawn_batch_1m", nursery_spawn_batch_1m, 0},
     {"nursery_fib_25_cut0", nursery_fib, 0},

@@ -16,6 +16,7 @@
 #ifndef CCC_NURSERY_H
 #define CCC_NURSERY_H
 
+#include <ccc/arena.h>
 #include <ccc/chan.h>
 #include <ccc/task.h>
 
@@ -74,6 +75,23 @@ CC_API int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc
  * cancelled. */
 CC_API int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options,
                                    cc_task_main *main, void *arg);
+
+/* The same two, with a copy of `size` bytes at `captures` that is the child's until it ends,
+ * aligned to CC_CAPTURES_ALIGN: main gets its address.  Up to CC_CAPTURES_SMALL bytes lie in a
+ * frame from the pool, more in the nursery's arena, and both are given back when the child
+ * ends: a nursery that lives on does not grow by them.  EINVAL: no captures. */
+CC_API int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *options,
+                                 cc_task_main *main, const void *captures, size_t size);
+CC_API int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
+                                        cc_task_main *main, const void *captures, size_t size);
+
+#define CC_CAPTURES_ALIGN 16
+#define CC_CAPTURES_SMALL 64
+
+/* Memory that is there until the nursery has been joined; its allocator is that of the
+ * children's runtime.  Made at the first call.  NULL: no memory, or not open.  Any thread
+ * inside of the nursery, or that knows it to be open otherwise; never parks. */
+CC_API CCArena *cc_nursery_arena(CCNursery *nursery);
 
 /* Close `chan` when the nursery is sealed and its last child (daemons aside) has ended.  It
  * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread.

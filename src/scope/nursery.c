@@ -15,7 +15,7 @@ static struct cc__nursery *inside_of(CCNursery *n)
 
 static bool is_open(CCNursery *n)
 {
-	return n != NULL && inside_of(n)->owner != NULL;
+	return cc__nursery_open(n) != NULL;
 }
 
 /* ---- channels that it closes ---- */
@@ -272,7 +272,7 @@ static int start(struct cc__nursery *n, const CCTaskOptions *options, cc_task_ma
 		if (options != NULL)
 			o = *options;
 		if (o.migration == CC_MIGRATE_FREE)
-			o.migration = n->migration;
+			o.migration = (CCMigration)n->migration;
 		options = &o;
 	}
 	return cc__sched_spawn(n->sched, NULL, options, main, NULL, child);
@@ -393,6 +393,7 @@ static void close(struct cc__nursery *n, struct cc__member **slot)
 {
 	cc__member_leave(&n->inside, slot);
 	cc__scope_close(&n->scope);
+	cc__nursery_free_arena(n);
 	n->owner = NULL;
 }
 
@@ -415,8 +416,8 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	if (o->stack_size > n->sched->config.stack_size)
 		return ENOTSUP;
 	n->owner = self;
-	n->policy = o->policy;
-	n->migration = o->migration;
+	n->policy = (uint8_t)o->policy;
+	n->migration = (uint8_t)o->migration;
 	n->lazy = o->lazy != 0;
 	n->guard.in_vain = in_vain;
 	n->scope.shield = o->shield != 0;

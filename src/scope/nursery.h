@@ -43,8 +43,8 @@ struct cc__nursery {
 	struct cc__scope scope;
 	struct cc__parker *owner;	/* constant; NULL: not open */
 	struct cc__sched *sched;	/* constant; where children run */
-	CCNurseryPolicy policy;		/* constant */
-	CCMigration migration;		/* constant */
+	uint8_t policy;			/* constant; CCNurseryPolicy */
+	uint8_t migration;		/* constant; CCMigration */
 	bool lazy;			/* constant */
 	bool begun;			/* the owner's; the scope form has run its body */
 	bool sealed;			/* the owner's */
@@ -53,6 +53,7 @@ struct cc__nursery {
 	struct cc__member inside;	/* the owner's */
 	CCTask alarm;			/* the owner's; a daemon that comes at the deadline */
 	CC__ATOMIC(struct cc__closing *) closing;	/* channels to close; pushed by anybody */
+	CC__ATOMIC(CCArena *) arena;	/* NULL, then constant; anybody makes it */
 	cc__a32 error;			/* the first real one of a child; 0: none yet */
 	cc__a32 marks;			/* enum cc__nursery_mark */
 	CC__ATOMIC(const void *) in_place;	/* the child that the owner runs (N4) */
@@ -65,10 +66,21 @@ enum cc__nursery_mark {
 	CC__SUCCEEDED = 2,	/* a child returned 0, with FIRST_SUCCESS */
 };
 
+/* NULL: it is not open. */
+static inline struct cc__nursery *cc__nursery_open(CCNursery *nursery)
+{
+	struct cc__nursery *n = (struct cc__nursery *)(void *)nursery;
+
+	return n != NULL && n->owner != NULL ? n : NULL;
+}
+
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
 
 /* To those inside, and to the join, as if a child had ended with that. */
 void cc__nursery_note(struct cc__nursery *n, int result);
+
+/* capture.c: nobody is inside any more. */
+void cc__nursery_free_arena(struct cc__nursery *n);
 
 /* A child, or a daemon, has come to its end: N2, N3. */
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);

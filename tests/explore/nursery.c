@@ -107,6 +107,11 @@ int cc_task_detach(CCTask task)
 	return cc_task_recall(task);
 }
 
+void cc__nursery_free_arena(struct cc__nursery *n)
+{
+	(void)n;
+}
+
 const CCAllocator cc__default_allocator;
 
 static void start(void)

@@ -1,0 +1,148 @@
+/* capture.c - what a child takes along: a copy that is its own until it ends.
+ *
+ * K1  A few bytes lie in the payload of a frame from the pool, which is assigned and
+ *     never runs; more in a piece of the nursery's arena.  In both the child's function
+ *     is written beside them, and what the nursery runs is a call of that.
+ * K2  The copy is given back by the child, before it is counted out: the arena is there. */
+#include <errno.h>
+#include <string.h>
+
+#include "os/fork.h"
+#include "scope/nursery.h"
+
+_Static_assert((int)CC_CAPTURES_SMALL == (int)CC__PAYLOAD, "small captures fill a payload");
+_Static_assert(offsetof(struct cc__fiber, payload) % CC_CAPTURES_ALIGN == 0, "captures' alignment");
+
+typedef int spawn_verb(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                       void *arg);
+
+/* ---- a frame ---- */
+
+static void put_frame(struct cc__fiber *f)
+{
+	cc__word_recall(&f->parker);
+	cc__frame_put(cc__frame_cache_here(), f);
+}
+
+static int call_in_frame(void *arg)
+{
+	struct cc__fiber *f = arg;
+	const int result = f->run.main(f->payload.bytes);
+
+	put_frame(f);
+	return result;
+}
+
+static int spawn_in_frame(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+                          cc_task_main *main, const void *captures, size_t size)
+{
+	struct cc__fiber *f = cc__frame_get(cc__frame_cache_here());
+	int err;
+
+	if (f == NULL)
+		return ENOMEM;
+	f->run.main = main;
+	memcpy(f->payload.bytes, captures, size);
+	if ((err = spawn(n, options, call_in_frame, f)) != 0)
+		put_frame(f);
+	return err;
+}
+
+/* ---- a piece of the arena ---- */
+
+struct piece {
+	cc_task_main *main;
+	CCArena *arena;
+	size_t size;	/* of all of it */
+	size_t unused;	/* what follows is aligned */
+};
+
+_Static_assert(sizeof(struct piece) % CC_CAPTURES_ALIGN == 0, "captures' alignment");
+
+static int call_in_piece(void *arg)
+{
+	struct piece *p = arg;
+	const int result = p->main(p + 1);
+
+	cc_arena_put(p->arena, p, p->size);
+	return result;
+}
+
+static int spawn_in_piece(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+                          cc_task_main *main, const void *captures, size_t size)
+{
+	CCArena *arena = cc_nursery_arena(n);
+	struct piece *p;
+	void *memory;
+	int err;
+
+	if (arena == NULL || size > SIZE_MAX - sizeof *p ||
+	    cc_arena_get(arena, sizeof *p + size, &memory) != 0)
+		return ENOMEM;
+	p = memory;
+	*p = (struct piece){.main = main, .arena = arena, .size = sizeof *p + size};
+	memcpy(p + 1, captures, size);
+	if ((err = spawn(n, options, call_in_piece, p)) != 0)
+		cc_arena_put(arena, p, p->size);
+	return err;
+}
+
+/* ---- either ---- */
+
+static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+                      cc_task_main *main, const void *captures, size_t size)
+{
+	if (cc__forked())
+		return ENOTSUP;
+	if (cc__nursery_open(n) == NULL || main == NULL || captures == NULL)
+		return EINVAL;
+	if (size <= CC_CAPTURES_SMALL)
+		return spawn_in_frame(spawn, n, options, main, captures, size);
+	return spawn_in_piece(spawn, n, options, main, captures, size);
+}
+
+int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                          const void *captures, size_t size)
+{
+	return spawn_copy(cc_nursery_spawn, nursery, options, main, captures, size);
+}
+
+int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
+                                 cc_task_main *main, const void *captures, size_t size)
+{
+	return spawn_copy(cc_nursery_spawn_daemon, nursery, options, main, captures, size);
+}
+
+/* ---- the arena ---- */
+
+/* Most nurseries are small and soon over, and allocators clear what they give. */
+enum { BLOCK = 8192 };
+
+CCArena *cc_nursery_arena(CCNursery *nursery)
+{
+	struct cc__nursery *n = cc__nursery_open(nursery);
+	CCArenaOptions o = {.block = BLOCK};
+	CCArena *arena, *theirs = NULL;
+
+	if (n == NULL || cc__forked())
+		return NULL;
+	o.runtime = (CCRuntime *)(void *)n->sched;
+	/* Acquire: the arena, from the release below. */
+	if ((arena = cc__load(&n->arena, CC__ACQUIRE)) != NULL)
+		return arena;
+	if (cc_arena_create(&arena, &o) != 0)
+		return NULL;
+	/* Release: the arena, to the acquire above; acquire: somebody else's. */
+	if (cc__cas(&n->arena, &theirs, arena, CC__ACQ_REL, CC__ACQUIRE))
+		return arena;
+	cc_arena_free(arena);
+	return theirs;
+}
+
+void cc__nursery_free_arena(struct cc__nursery *n)
+{
+	CCArena *arena = cc__load(&n->arena, CC__RELAXED);	/* Relaxed: after the tally */
+
+	CC__CHECK(arena == NULL || cc_arena_free(arena) == 0,
+	          "nursery: joined while somebody has a cursor of its arena");
+}
