@@ -18,5 +18,6 @@
 #include <ccc/sync.h>
 #include <ccc/task.h>
 #include <ccc/token.h>
+#include <ccc/typed.h>
 
 #endif

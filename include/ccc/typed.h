@@ -1,0 +1,356 @@
+/* typed.h - tasks with named captures, channels that know what they carry, and matching.  C only;
+ * ccc.hpp is for C++.
+ *
+ *      static cc_task_fn(produce, NumbersTx out; int n;)       // named, typed captures
+ *      {
+ *              for (int i = 0; i < self->n; i++)
+ *                      cc_try(cc_send(self->out, i));
+ *              return cc_close(self->out);
+ *      }
+ *
+ *      cc_spawn(nursery, produce, .out = numbers.tx, .n = 1000);
+ *
+ * The captures are copied when the task is spawned, and the copy is the task's: it may change
+ * them.  What is not named is zero.  A task without any is written cc_task_fn(hello), and
+ * spawned with cc_spawn(nursery, hello).  The task's function is called `produce` wherever
+ * functions have names; `self` is a struct produce_captures *. */
+#ifndef CCC_TYPED_H
+#define CCC_TYPED_H
+
+#include <ccc/nursery.h>
+#include <ccc/select.h>
+
+#ifndef __cplusplus
+
+#include <errno.h>
+
+/* ---- tasks ---- */
+
+/* The head of a task's definition.  Behind `static` it is known in this file only, without
+ * it everywhere. */
+#define cc_task_fn(...) CC_MANY_OR_ONE(CC_TASK_FN_, __VA_ARGS__)(__VA_ARGS__)
+
+/* In two parts: a declaration, for a header or for tasks that spawn each other, and the
+ * head of the definition.
+ *
+ *      cc_task_decl(produce, NumbersTx out; int n;);
+ *
+ *      cc_task_def(produce)
+ *      {
+ *              ... */
+#define cc_task_decl(...) CC_MANY_OR_ONE(CC_TASK_DECL_, __VA_ARGS__)(__VA_ARGS__)
+#define cc_task_def(name) CC_TASK_DEF(name)
+
+/* cc_spawn(nursery, task, .capture = value, ...): a child, as by cc_nursery_spawn, whose
+ * errors it returns.  _daemon: as by cc_nursery_spawn_daemon.  _with: the second argument is
+ * a const CCTaskOptions *. */
+#define cc_spawn(nursery, ...) cc_spawn_with(nursery, NULL, __VA_ARGS__)
+#define cc_spawn_daemon(nursery, ...) cc_spawn_daemon_with(nursery, NULL, __VA_ARGS__)
+#define cc_spawn_with(nursery, options, ...) \
+	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__)(cc_nursery_spawn, nursery, options, __VA_ARGS__)
+#define cc_spawn_daemon_with(nursery, options, ...) \
+	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__) \
+	(cc_nursery_spawn_daemon, nursery, options, __VA_ARGS__)
+
+/* ---- channels ---- */
+
+/* cc_chan_type(Numbers, int): a type for channels that carry ints, and one for each of their
+ * ends, to be handed around by value:
+ *
+ *      cc_chan_type(Numbers, int);
+ *
+ *      Numbers numbers = cc_chan_make(Numbers, 16);    // numbers.chan is NULL: no memory
+ *      NumbersTx out = numbers.tx;                     // sends and closes
+ *      NumbersRx in = numbers.rx;                      // receives
+ *
+ * Each is the size of a pointer; `chan` is the channel itself, for all that chan.h offers. */
+#define cc_chan_type(name, type) \
+	typedef union name##Tx { \
+		CCChan *chan; \
+		type *cc_sends; \
+	} name##Tx; \
+	typedef union name##Rx { \
+		CCChan *chan; \
+		type *cc_receives; \
+	} name##Rx; \
+	typedef union name { \
+		CCChan *chan; \
+		name##Tx tx; \
+		name##Rx rx; \
+		type *cc_sends; \
+		type *cc_receives; \
+	} name
+
+#define cc_chan_make(name, capacity) \
+	((name){.chan = cc_chan_new(sizeof *((name *)0)->cc_sends, capacity)})
+
+/* As cc_chan_send and its like, with a value that the channel's type can be initialised
+ * with; and as cc_chan_recv, with a pointer to just that type. */
+#define cc_send(channel, ...) cc_send_until(channel, CC_FOREVER, __VA_ARGS__)
+#define cc_try_send(channel, ...) cc_send_until(channel, CC_NOW, __VA_ARGS__)
+#define cc_send_within(channel, span, ...) cc_send_until(channel, cc_after(span), __VA_ARGS__)
+#define cc_send_until(channel, deadline, ...) \
+	cc_chan_send_until((channel).chan, CC_ITEM(*(channel).cc_sends, __VA_ARGS__), \
+	                   sizeof *(channel).cc_sends, deadline)
+
+#define cc_recv(channel, into) cc_recv_until(channel, CC_FOREVER, into)
+#define cc_try_recv(channel, into) cc_recv_until(channel, CC_NOW, into)
+#define cc_recv_within(channel, span, into) cc_recv_until(channel, cc_after(span), into)
+#define cc_recv_until(channel, deadline, into) \
+	cc_chan_recv_until((channel).chan, CC_INTO(*(channel).cc_receives, into), \
+	                   sizeof *(channel).cc_receives, deadline)
+
+/* As cc_chan_close by the sending end, cc_chan_close_recv by the receiving one, and
+ * cc_chan_free. */
+#define cc_close(channel) cc_close_error(channel, 0)
+#define cc_close_error(channel, error) \
+	((void)sizeof *(channel).cc_sends, cc_chan_close_error((channel).chan, error))
+#define cc_close_recv(channel, error) \
+	((void)sizeof *(channel).cc_receives, cc_chan_close_recv((channel).chan, error))
+#define cc_free(channel) ((void)sizeof(channel).tx, cc_chan_free((channel).chan))
+
+/* Cases for cc_select.  What is sent is a variable, which stays until then. */
+#define cc_recv_case(channel, into) \
+	cc_case_recv((channel).chan, CC_INTO(*(channel).cc_receives, into), \
+	             sizeof *(channel).cc_receives)
+#define cc_send_case(channel, variable) \
+	cc_case_send((channel).chan, CC_FROM(*(channel).cc_sends, &(variable)), \
+	             sizeof *(channel).cc_sends)
+
+/* ---- matching ---- */
+
+/* Wait for the first of several, and run its body; a select that reads like a switch.
+ *
+ *      cc_match(&err) {
+ *      cc_on_recv(numbers, &n)
+ *              sum += n;
+ *      cc_on_send(out, line)
+ *              lines++;
+ *      cc_on_task(worker, &result)
+ *              printf("it returned %d\n", result);
+ *      cc_on_closed(numbers)
+ *              numbers.chan = NULL;            // that case is off from now on
+ *      cc_on_timeout(cc_after(CC_SEC))
+ *              puts("nothing happens");
+ *      }
+ *
+ * A body is a statement, and runs when its case has taken place: the value is there, has
+ * been taken, the task has been joined.  Then err is 0.  If a channel is found closed, err is
+ * 0 and the body of its cc_on_closed runs; if it has none, err is the channel's error.  Else
+ * err is what cc_select returned, and no body runs: ECANCELED above all.
+ *
+ * break and continue in a body leave the match; so does its end.  return and goto are what
+ * they are everywhere.  What is between the cases runs twice: nothing should be.  The
+ * arguments are evaluated once, in their order; a channel whose `chan` is NULL is a case
+ * that is off.  Up to CC_MATCH_MAX cases; E2BIG: more.  A match inside of a match wants a
+ * function of its own. */
+#define cc_match(error) \
+	for (CCMatch cc_matching = cc_match_begin(error); cc_match_next(&cc_matching);)
+#define cc_on_recv(channel, into) CC_ON(cc_match_chan((channel).chan, cc_recv_case(channel, into)))
+#define cc_on_send(channel, variable) \
+	CC_ON(cc_match_chan((channel).chan, cc_send_case(channel, variable)))
+#define cc_on_closed(channel) CC_BODY(cc_match_closed(&cc_matching, (channel).chan))
+#define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
+#define cc_on_token(token) CC_ON(cc_case_token(token))
+#define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
+#define cc_on_default() CC_ON(cc_case_default())
+
+/* ---- errors ---- */
+
+/* Call something that returns 0 or an error, and return the error from the function around
+ * if it is one. */
+#define cc_try(...) \
+	do { \
+		const int cc_error = CC_ERROR_OF(__VA_ARGS__); \
+		if (cc_error != 0) \
+			return cc_error; \
+	} while (0)
+
+/* The same where there is something to undo:
+ *
+ *      cc_try_goto(close_file, err = cc_send(lines, line)); */
+#define cc_try_goto(label, ...) \
+	do { \
+		if (CC_ERROR_OF(__VA_ARGS__) != 0) \
+			goto label; \
+	} while (0)
+
+/* ---- what the macros are made of ---- */
+
+/* prefix##ONE for one argument, prefix##MANY for up to 31. */
+#define CC_MANY_OR_ONE(prefix, ...) \
+	CC_PASTE(prefix, CC_ARGUMENT_32(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
+	                                MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
+	                                MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
+	                                MANY, MANY, MANY, MANY, MANY, ONE, 0))
+#define CC_PASTE(a, b) CC_PASTE_OF(a, b)
+#define CC_PASTE_OF(a, b) a##b
+#define CC_ARGUMENT_32(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
+                       a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, \
+                       ...) \
+	a32
+
+#define CC_TASK_DEF(name) \
+	int name##_task(void *cc_captures); \
+	__attribute__((noinline)) static int name(struct name##_captures *self); \
+	int name##_task(void *cc_captures) \
+	{ \
+		return name(cc_captures); \
+	} \
+	static int name(struct name##_captures *self __attribute__((unused)))
+#define CC_TASK_FN_MANY(name, ...) \
+	CC_TASK_DECL_MANY(name, __VA_ARGS__); \
+	CC_TASK_DEF(name)
+#define CC_TASK_FN_ONE(name) \
+	CC_TASK_DECL_ONE(name); \
+	CC_TASK_DEF(name)
+#define CC_TASK_DECL_MANY(name, ...) \
+	int name##_task(void *cc_captures); \
+	struct name##_captures { \
+		__VA_ARGS__ \
+	}; \
+	_Static_assert(_Alignof(struct name##_captures) <= CC_CAPTURES_ALIGN, \
+	               "the captures of " #name " want more than CC_CAPTURES_ALIGN: " \
+	               "capture a pointer to what does")
+#define CC_TASK_DECL_ONE(name) CC_TASK_DECL_MANY(name, char cc_takes_no_captures;)
+
+#define CC_SPAWN_MANY(spawn, nursery, options, name, ...) \
+	spawn##_copy(nursery, options, name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	             sizeof(struct name##_captures))
+#define CC_SPAWN_ONE(spawn, nursery, options, name) \
+	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
+	 spawn(nursery, options, name##_task, NULL))
+
+#define CC_MATCH_MAX 16
+
+/* A match under way: the body of the loop runs once to list the cases, and once more for the
+ * one that was chosen. */
+typedef struct CCMatch {
+	int *error;	/* the user's */
+	int turns;	/* of the loop that have begun */
+	size_t count;	/* cases met in this turn */
+	size_t chosen;	/* its place; no case's: none */
+	CCChan *closed;	/* that the chosen one found closed, or NULL */
+	CCCase cases[CC_MATCH_MAX];
+} CCMatch;
+
+static inline CCMatch cc_match_begin(int *error)
+{
+	CCMatch m;
+
+	m.error = error;
+	m.turns = 0;
+	m.count = 0;
+	m.chosen = CC_MATCH_MAX;
+	m.closed = NULL;
+	return m;
+}
+
+static inline int cc_match_listing(const CCMatch *m)
+{
+	return m->turns == 1;
+}
+
+static inline int cc_match_list(CCMatch *m, CCCase c)
+{
+	if (m->count < CC_MATCH_MAX)
+		m->cases[m->count] = c;
+	m->count++;
+	return 0;
+}
+
+/* Of those that are met in the second turn, in the same order. */
+static inline int cc_match_chosen(CCMatch *m)
+{
+	return m->count++ == m->chosen && m->closed == NULL;
+}
+
+static inline CCCase cc_match_chan(const CCChan *chan, CCCase c)
+{
+	return chan != NULL ? c : cc_case_never();
+}
+
+static inline int cc_match_closed(CCMatch *m, const CCChan *chan)
+{
+	if (m->closed == NULL || m->closed != chan)
+		return 0;
+	*m->error = 0;
+	return 1;
+}
+
+/* Whether the loop has another turn. */
+static inline int cc_match_next(CCMatch *m)
+{
+	CCCaseKind kind;
+	size_t which;
+
+	if (m->turns++ == 0)
+		return 1;
+	if (m->turns > 2)
+		return 0;
+	if (m->count > CC_MATCH_MAX) {
+		*m->error = E2BIG;
+		return 0;
+	}
+	*m->error = cc_select(m->cases, m->count, CC_FOREVER, &which);
+	if (which >= m->count)
+		return 0;
+	kind = m->cases[which].kind;
+	if (*m->error != 0 && (kind == CC_CASE_RECV || kind == CC_CASE_SEND))
+		m->closed = m->cases[which].on.chan;
+	m->chosen = *m->error == 0 || m->closed != NULL ? which : CC_MATCH_MAX;
+	m->count = 0;
+	return 1;
+}
+
+/* What is in the place of what a macro does not take; they are never defined. */
+struct cc_try_wants_an_int_error_number {
+	char no_int;
+};
+struct cc_send_wants_the_type_that_the_channel_carries {
+	char another;
+};
+struct cc_recv_wants_a_pointer_to_the_type_that_the_channel_carries {
+	char another;
+};
+struct cc_try_wants_an_int_error_number cc_try_refuses(void);
+struct cc_send_wants_the_type_that_the_channel_carries cc_send_refuses(void);
+struct cc_recv_wants_a_pointer_to_the_type_that_the_channel_carries cc_recv_refuses(void);
+
+/* Evaluated once: the other is for its type. */
+#define CC_ERROR_OF(...) _Generic((__VA_ARGS__), int : (__VA_ARGS__), default : cc_try_refuses())
+
+/* An item of the channel's type, made of a value.  (The array of one is initialised with a
+ * struct as with a number.) */
+#define CC_ITEM(of, ...) \
+	_Generic((char(*)[CC_FITS(__typeof__(of), __VA_ARGS__) ? 1 : 2])0, char(*)[1] \
+	         : (__typeof__(of)[1]){__VA_ARGS__}, default \
+	         : cc_send_refuses())
+/* A pointer to where an item comes from, or goes. */
+#define CC_FROM(of, pointer) \
+	_Generic((pointer), __typeof__(of) * : (pointer), const __typeof__(of) * : (pointer), \
+	         default : cc_send_refuses())
+#define CC_INTO(of, pointer) \
+	_Generic((pointer), __typeof__(of) * : (pointer), default : cc_recv_refuses())
+
+#define CC_IS(type, ...) _Generic((__VA_ARGS__), type : 1, default : 0)
+/* Numbers are converted; a pointer may gain a const. */
+#define CC_FITS(type, ...) \
+	_Generic((__VA_ARGS__), type : 1, default \
+	         : CC_IS_NUMBER(__VA_ARGS__) ? CC_IS_NUMBER(*(type *)0) \
+	                                     : CC_IS(type, 1 ? (__VA_ARGS__) : *(type *)0))
+#define CC_IS_NUMBER(...) \
+	_Generic((__VA_ARGS__), _Bool : 1, char : 1, signed char : 1, unsigned char : 1, \
+	         short : 1, unsigned short : 1, int : 1, unsigned : 1, long : 1, \
+	         unsigned long : 1, long long : 1, unsigned long long : 1, float : 1, double : 1, \
+	         long double : 1, default : 0)
+
+#define CC_ON(a_case) \
+	CC_BODY(cc_match_listing(&cc_matching) ? cc_match_list(&cc_matching, a_case) \
+	                                       : cc_match_chosen(&cc_matching))
+#define CC_BODY(mine) \
+	if (!(mine)) { \
+	} else
+
+#endif
+#endif
