@@ -147,7 +147,35 @@ static void receive_from_either(void)
 	must(cc_chan_free(silent), "free");
 }
 
-/* ---- 6. figures ---- */
+/* ---- 6. a nursery, and its cancellation ---- */
+
+static cc_task_fn(wait_for_ever, CCToken *never; CCToken *there; int number;)
+{
+	int err;
+
+	cc_token_set(self->there);
+	err = cc_token_wait(self->never, CC_FOREVER);
+	printf("   child %d: %s\n", self->number, strerror(err));
+	return err;
+}
+
+static void cancel_children(void)
+{
+	CCToken *never = cc_token_new(), *there = cc_token_new();
+	int err = 0;
+
+	puts("6. a nursery whose children wait for what never comes is cancelled:");
+	cc_nursery_scope(n, &err) {
+		must(cc_spawn(n, wait_for_ever, .never = never, .there = there, .number = 1), "spawn");
+		must(cc_token_wait(there, CC_FOREVER), "token");
+		must(cc_nursery_cancel(n, 0), "cancel");
+	}
+	printf("   they have ended, and the block returns: %s\n", strerror(err));
+	must(cc_token_free(never), "free");
+	must(cc_token_free(there), "free");
+}
+
+/* ---- 7. figures ---- */
 
 enum { YIELDS = 1000000, SPAWNS = 200000, SENDS = 1000000 };
 
@@ -221,7 +249,8 @@ int main(void)
 	deadlines();
 	run(look_around, NULL);
 	receive_from_either();
-	puts("6. figures of this machine, this minute");
+	cancel_children();
+	puts("7. figures of this machine, this minute");
 	printf("   %-28s %8.1f ns\n", "yield between two fibers",
 	       nanoseconds_each(yield_pair, YIELDS));
 	printf("   %-28s %8.1f ns\n", "spawn a task and join it",
