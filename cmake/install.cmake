@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ccc)
 
-install(DIRECTORY include/ccc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} 
+install(DIRECTORY include/ccc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS ${libraries} EXPORT ccc
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
