@@ -66,7 +66,7 @@ static bool publish_guarded(void *object, struct cc__waiter *w)
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	listed = w->lock != NULL ? w->next != NULL : list_guarded(g, w);
 	if (listed && c->guard != NULL && c->guard->in_vain(c->guard, w->who)) {
-		CC__EVENT(CC__EV_WITHDRAW, w->who, w->ticket, (uintptr_t)g);
+		CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, CC__REASON_CANCEL);
 		cc__waitq_remove(&c->wait[CC__RECV], w);
 		w->result = EDEADLK;
 		listed = false;
