@@ -11,7 +11,6 @@
 #include "scope/nursery.h"
 
 _Static_assert((int)CC_CAPTURES_SMALL == (int)CC__PAYLOAD, "small captures fill a payload");
-_Static_assert(offsetof(struct cc__fiber, payload) % CC_CAPTURES_ALIGN == 0, "captures' alignment");
 
 typedef int spawn_verb(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                        void *arg);
@@ -96,7 +95,7 @@ static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *opti
 		return ENOTSUP;
 	if (cc__nursery_open(n) == NULL || main == NULL || captures == NULL)
 		return EINVAL;
-	if (size <= CC_CAPTURES_SMALL)
+	if (CC__CAPTURES_IN_FRAMES && size <= CC_CAPTURES_SMALL)
 		return spawn_in_frame(spawn, n, options, main, captures, size);
 	return spawn_in_piece(spawn, n, options, main, captures, size);
 }

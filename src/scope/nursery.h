@@ -76,6 +76,12 @@ static inline struct cc__nursery *cc__nursery_open(CCNursery *nursery)
 
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
 
+/* Whether small captures lie in frames: not where a sanitizer's fields have moved the payload. */
+enum {
+	CC__CAPTURES_IN_FRAMES = offsetof(struct cc__fiber, payload) % CC_CAPTURES_ALIGN == 0 &&
+	                         sizeof(struct cc__fiber) % CC_CAPTURES_ALIGN == 0
+};
+
 /* To those inside, and to the join, as if a child had ended with that. */
 void cc__nursery_note(struct cc__nursery *n, int result);
 

@@ -294,6 +294,7 @@ static const char *which_of(Numbers in, Numbers out, CCToken *token, bool now, i
 TEST(match_has_a_body_for_every_kind_of_case)
 {
 	Numbers in = cc_chan_make(Numbers, 1), out = cc_chan_make(Numbers, 1);
+	const Numbers first = in, second = out;
 	CCToken *token = cc_token_new();
 	int err = -1, n = 0;
 
@@ -319,6 +320,7 @@ TEST(match_has_a_body_for_every_kind_of_case)
 	CHECK_STR(which_of(in, out, token, false, &err), "token");
 	CHECK_EQ(err, 0);
 	CHECK_EQ(cc_token_free(token), 0);
+	CHECK(cc_free(first) == 0 && cc_free(second) == 0);
 }
 
 TEST(match_joins_a_task_or_says_default)
