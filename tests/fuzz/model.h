@@ -94,7 +94,7 @@ static inline int model_send(struct model *m, int chan, uint32_t value)
 {
 	struct model_chan *c = &m->chan[chan];
 	struct model_helper *h;
-	int which;
+	int which = 0;
 
 	if (c->kind == CC_CHAN_KIND_OWNED && c->out == 0)
 		return EINVAL;
@@ -127,7 +127,7 @@ static inline int model_recv(struct model *m, int chan, uint32_t *value)
 {
 	struct model_chan *c = &m->chan[chan];
 	struct model_helper *h = NULL;
-	int which;
+	int which = 0;
 
 	if (!c->closed && c->kind != CC_CHAN_KIND_OWNED)
 		h = model_waiter(m, chan, true, &which);
@@ -162,7 +162,7 @@ static inline void model_close(struct model *m, int chan, int send_error, int re
 {
 	struct model_chan *c = &m->chan[chan];
 	struct model_helper *h;
-	int which;
+	int which = 0;
 
 	if (c->closed)
 		return;
@@ -189,7 +189,7 @@ static inline int model_waiters(struct model *m, int chan)
 
 static inline bool model_is_waited_for(struct model *m, int chan)
 {
-	int which;
+	int which = 0;
 
 	return model_waiter(m, chan, true, &which) != NULL ||
 	       model_waiter(m, chan, false, &which) != NULL;
