@@ -20,8 +20,11 @@ fi
 
 failed=0
 wants() { grep -qE "$1" "$out" || { echo "FAIL: not a word of: $1"; failed=1; }; }
-wants '^#0 .*add_up \(self=0x[0-9a-f]+\)'
-wants '^\$1 = 7$'
-wants '^\$2 = \{a = 7, b = 0, c = 5, sum = 0x[0-9a-f]+\}$'
+wants '^#0 .*add_up \('
+if ! grep -q 'No symbol "self"' "$out"; then	# there is debug information
+	wants '^#0 .*add_up \(self=0x[0-9a-f]+\)'
+	wants '^\$1 = 7$'
+	wants '^\$2 = \{a = 7, b = 0, c = 5, sum = 0x[0-9a-f]+\}$'
+fi
 [ $failed = 0 ] || cat "$out"
 exit $failed
