@@ -153,7 +153,7 @@ static void ended_by_idleness(void)
 
 /* The second call meets the thread idle, on its way out, or gone. */
 SCENARIO(blocking_hand_over_at_idle_end, .init = one_thread, .body = {call_twice},
-         .conserve = no_job_waits, .final = ended_by_idleness, .spurious = MC_NONE,
+         .conserve = no_job_waits, .final = ended_by_idleness, .spurious = MC_NONE, .bound = 2,
          .outcomes = "1 2")
 SCENARIO(blocking_two_callers_one_thread, .init = one_thread, .body = {call_once, call_once},
          .conserve = no_job_waits, .final = ended_by_idleness, .bound = 2, .weak = 1,

@@ -21,7 +21,7 @@ SCENARIO(rendezvous_two_to_one, .init = rendezvous, .body = {send_one, send_one,
          .final = all_moved, .spurious = MC_NONE)
 SCENARIO(rendezvous_one_to_two, .init = rendezvous, .body = {send_two, recv_one, recv_one},
          .final = all_moved, .spurious = MC_NONE)
-SCENARIO(rendezvous_two_to_two, .init = rendezvous,
+SCENARIO(rendezvous_two_to_two, .init = rendezvous, .weak = 1,
          .body = {send_one, send_one, recv_one, recv_one}, .final = all_moved, .spurious = MC_NONE)
 SCENARIO(locked_two_to_two, .init = locked_1, .body = {send_one, send_one, recv_one, recv_one},
          .final = all_moved, .spurious = MC_NONE) /* covers: RES-48/m, CHN-41/m */

@@ -519,5 +519,5 @@ static void daemon_that_ends(void)
 	MC_ASSERT(did[0] == 1 && did[1] == 1);
 }
 NURSERY_SCENARIO(daemon_ends_by_itself, .body = {daemon_that_ends, first, second})
-NURSERY_SCENARIO(daemon_spawns_against_the_end, .bound = 1, .weak = 1,
+NURSERY_SCENARIO(daemon_spawns_against_the_end, .bound = 1, .weak = MC_NONE,
                  .body = {daemon_and_child, first, second, third})

@@ -321,7 +321,7 @@ static void become_readable_and_look_once_open(void)
 	mc_wait_while(&poll->opened, 0);
 	look_after();
 }
-SCENARIO(poll_first_wait_of_two, .init = make, .spurious = MC_NONE, .weak = 1,
+SCENARIO(poll_first_wait_of_two, .init = make, .spurious = MC_NONE, .weak = MC_NONE,
          .body = {read_for_ever, read_for_ever, become_readable_and_look_once_open}, .daemon = 4,
          .final = all_ready)
 

@@ -162,7 +162,7 @@ static void wake_both(void)
 	cc__store(&second_is_due, 1, CC__RELEASE);
 	cc__fiber_wake(&fiber[0].parker, t);
 }
-FIBER_SCENARIO(fiber_late_waker_of_an_earlier_wait, .init = sleeper_twice,
+FIBER_SCENARIO(fiber_late_waker_of_an_earlier_wait, .init = sleeper_twice, .spurious = MC_NONE,
                .body = {worker, wake_both, wake_first})
 /* covers: SCH-36/m, LIF-64/m, LIF-65/m, LIF-37/m, RES-61/m */
 
