@@ -3,7 +3,7 @@
 
 #include "sleepers.h"
 
-#include "park/engine.h"
+#include "sync/sync.h"
 
 /* So many sleep on that word, or on that barrier. */
 static int sleeping(const void *word)
@@ -211,7 +211,7 @@ TEST(sync_every_wait_is_a_cancel_point)
 	CHECK_EQ(cc_rwlock_read(&read_rwlock), 0);
 	CHECK_EQ(cc_wait_group_add(&busy_group, 1), 0);
 	CHECK_EQ(pthread_create(&runs_once, NULL, run_once_thread, NULL), 0);
-	TEST_UNTIL(cc__load((cc__a32 *)(void *)&running_once, CC__ACQUIRE) != 0);
+	TEST_UNTIL(cc__load(cc__sync_word(&running_once.word), CC__ACQUIRE) != 0);
 	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
 		cc_nursery_scope(n, &err)
 		{
