@@ -220,12 +220,12 @@ static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned eve
 	return err;
 }
 
-/* Perhaps it was ready in time, but nobody came to look. */
-static int last_look(int fd, unsigned events)
+/* The wait was ended.  Perhaps it was ready in time, but nobody came to look. */
+static int last_look(int fd, unsigned events, int ended)
 {
 	const int err = cc__poller_block(fd, events, -1, CC_NOW);
 
-	return err == EAGAIN ? ETIMEDOUT : err;
+	return err == EAGAIN ? ended : err;
 }
 
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
@@ -249,7 +249,7 @@ int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 		count_out(p, 1);
 	if (err == EPERM)
 		return 0;	/* a regular file or the like: always ready */
-	return err == ETIMEDOUT ? last_look(fd, events) : err;
+	return err == ETIMEDOUT || err == ECANCELED ? last_look(fd, events, err) : err;
 }
 
 /* ---- events ---- */
@@ -427,9 +427,7 @@ static int block_within(struct cc__member *m, int fd, unsigned events, cc_time d
 		heard(b);
 	cc__member_bell(m, NULL);
 	cc__slab_put(&bells, b);
-	if (how == 0)
-		return err;
-	return cc__cancel_error(how) == ETIMEDOUT ? last_look(fd, events) : ECANCELED;
+	return how == 0 ? err : last_look(fd, events, cc__cancel_error(how));
 }
 
 static int block(int fd, unsigned events, cc_time deadline)

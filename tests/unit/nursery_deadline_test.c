@@ -65,6 +65,28 @@ TEST(deadline_ends_a_wait_for_a_descriptor)	/* covers: RES-40/u */
 	for_fiber_and_thread(own_deadline_at_a_descriptor);
 }
 
+static int canceled_at_a_descriptor(void *rt)
+{
+	const CCNurseryOptions o = in(rt);
+	int fd[2], err = -1;
+
+	CHECK_EQ(pipe(fd), 0);
+	cc_nursery_scope_with(n, &err, &o) {
+		CHECK_EQ(cc_nursery_cancel(n, 0), 0);
+		CHECK_EQ(cc_wait_fd(fd[0], CC_FD_READ, CC_FOREVER), ECANCELED);
+		CHECK_EQ(cc_wait_fd(fd[1], CC_FD_WRITE, CC_FOREVER), 0);
+	}
+	CHECK_EQ(err, 0);
+	close(fd[0]);
+	close(fd[1]);
+	return 0;
+}
+
+TEST(what_is_ready_is_ready_though_cancelled)
+{
+	for_fiber_and_thread(canceled_at_a_descriptor);
+}
+
 /* The select's own time has not come, so that is not what took place. */
 static int own_timeout_is_later(void *rt)
 {
