@@ -192,6 +192,7 @@ static bool take_members(struct cc__scope *s, struct wakes *w)
 		struct cc__member *m = member_of(s->members);
 
 		link_out(&m->link);
+		CC__ASSERT(w->count < WAKES, "cancel: no room for another wake");
 		w->wake[w->count++] = (struct wake){m->who, m->bell};
 	}
 	all = s->members == NULL;

@@ -45,6 +45,8 @@ static void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t
 	enum { STRIDE = 1 << 16 };
 	const size_t from = CHUNK_HEAD + n * s->size, to = from + s->size;
 
+	/* mutant: survives: what is not asked for comes page by page, which takes longer;
+	 * what is asked for beyond the chunk is there already, or the system refuses. */
 	if (from / STRIDE != to / STRIDE && to / STRIDE < CHUNK / STRIDE)
 		cc__pages_populate((char *)c + to / STRIDE * STRIDE, STRIDE);
 }
