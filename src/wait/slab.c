@@ -62,8 +62,10 @@ static void *carve(struct cc__slab *s)
 	/* Relaxed: only lock holders write it. */
 	n = cc__load(&c->carved, CC__RELAXED);
 	/* Relaxed: all that cc__slab_walk must know is that the object lies inside
-	 * the chunk; what is in it, its own atomics and locks say. */
+	 * the chunk; what is in it, its own atomics and locks say.
+	 * mutant: swap survives: the pages have no order. */
 	cc__store(&c->carved, n + 1, CC__RELAXED);
+	/* mutant: survives, as in page_in. */
 	page_in(s, c, n);
 	return object_at(s, c, n);
 }

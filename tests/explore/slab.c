@@ -58,6 +58,11 @@ static void walk(void)
 	cc__slab_walk(&slab, look, NULL);
 }
 
+static void count_made(void)
+{
+	MC_ASSERT(cc__slab_made(&slab) <= 3);
+}
+
 /* Each once, none lost. */
 static bool count_one(void *object, void *arg)
 {
@@ -81,4 +86,6 @@ static void all_are_free(void)
 SCENARIO(slab_take_and_give, .body = {take_and_give, take_two_give_two, take_and_give},
          .final = all_are_free)
 SCENARIO(slab_walked_while_it_grows, .body = {take_and_give, take_two_give_two, walk},
+         .final = all_are_free)
+SCENARIO(slab_counted_while_it_grows, .body = {take_and_give, take_and_give, count_made},
          .final = all_are_free)
