@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "chan.h"
 #include "fib.h"
+#include "sky.h"
 
 static int nothing(void *arg)
 {
@@ -138,30 +139,22 @@ static void nursery_fib(const char *name)
 
 /* ---- a tree, ten wide, that sums through channels: compare skynet ---- */
 
-struct sky {
-	CCChan *up;
-	long number, leaves;
-};
-
 static int sky(void *arg)
 {
 	const struct sky me = *(struct sky *)arg;
-	struct sky child[10];
+	struct sky child[SKY_CHILDREN];
 	CCChan *down;
 	long sum = 0;
 
-	if (me.leaves == 1) {
-		bench_send(me.up, me.number);
+	if (sky_leaf(&me))
 		return 0;
-	}
 	down = bench_chan(bench_rendezvous());
 	cc_nursery_scope(n, NULL) {
-		for (int i = 0; i < 10; i++) {
-			child[i] = (struct sky){down, me.number + i * (me.leaves / 10), me.leaves / 10};
+		for (int i = 0; i < SKY_CHILDREN; i++) {
+			child[i] = sky_child(&me, down, i);
 			spawn(n, sky, &child[i]);
 		}
-		for (int i = 0; i < 10; i++)
-			sum += bench_recv_one(down);
+		sum = sky_sum(down);
 	}
 	bench_chan_free(down);
 	bench_send(me.up, sum);
@@ -170,7 +163,7 @@ static int sky(void *arg)
 
 static void nursery_skynet(const char *name, long leaves)
 {
-	struct sky root = {bench_chan(0), 0, bench_arg("n", leaves)};
+	struct sky root = sky_root(leaves);
 	long sum = 0;
 	cc_time ns = -cc_now();
 
@@ -179,9 +172,7 @@ static void nursery_skynet(const char *name, long leaves)
 		sum = bench_recv_one(root.up);
 	}
 	ns += cc_now();
-	bench_check(sum == bench_sum(root.leaves), "the sum is wrong");
-	bench_chan_free(root.up);
-	bench_report(bench_rendezvous_name(name), root.leaves, ns, "\"op\":\"leaf\"");
+	sky_report(name, &root, sum, ns);
 }
 
 static void nursery_skynet_100k(const char *name)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "chan.h"
+#include "sky.h"
 
 /* One task of a line: what it receives from, what it sends to. */
 struct stage {
@@ -199,31 +200,23 @@ static void sieve_2000(const char *name)
 	free(task);
 }
 
-/* ---- a tree: ten children a node, each leaf sends its number, each node a sum ---- */
-
-struct node {
-	CCChan *up;
-	long number, leaves;
-};
+/* ---- a tree that sums ---- */
 
 static int sky(void *arg)
 {
-	const struct node me = *(struct node *)arg;
-	struct node child[10];
+	const struct sky me = *(struct sky *)arg;
+	struct sky child[SKY_CHILDREN];
 	CCChan *down;
-	long sum = 0;
+	long sum;
 
-	if (me.leaves == 1) {
-		bench_send(me.up, me.number);
+	if (sky_leaf(&me))
 		return 0;
-	}
 	down = bench_chan(bench_rendezvous());
-	for (int i = 0; i < 10; i++) {
-		child[i] = (struct node){down, me.number + i * (me.leaves / 10), me.leaves / 10};
+	for (int i = 0; i < SKY_CHILDREN; i++) {
+		child[i] = sky_child(&me, down, i);
 		bench_spawn(NULL, sky, &child[i]);
 	}
-	for (int i = 0; i < 10; i++)
-		sum += bench_recv_one(down);
+	sum = sky_sum(down);
 	bench_chan_free(down);
 	bench_send(me.up, sum);
 	return 0;
@@ -231,16 +224,14 @@ static int sky(void *arg)
 
 static void skynet(const char *name, long leaves)
 {
-	struct node root = {bench_chan(0), 0, bench_arg("n", leaves)};
+	struct sky root = sky_root(leaves);
 	long sum;
 	cc_time ns = -cc_now();
 
 	bench_spawn(NULL, sky, &root);
 	sum = bench_recv_one(root.up);
 	ns += cc_now();
-	bench_check(sum == bench_sum(root.leaves), "the sum is wrong");
-	bench_chan_free(root.up);
-	bench_report(bench_rendezvous_name(name), root.leaves, ns, "\"op\":\"leaf\"");
+	sky_report(name, &root, sum, ns);
 }
 
 static void skynet_100k(const char *name)
