@@ -69,3 +69,48 @@ TEST(record_of_a_thread_that_ended_is_used_again)
 	CHECK(first != mine);
 	CHECK(cc__thread_self() == mine);
 }
+
+/* ---- the end of a thread ---- */
+
+static struct cc__thread *ended;
+static pthread_key_t late;
+static int late_calls;
+static void *late_record;
+
+static void note_end(struct cc__thread *t)
+{
+	CHECK(cc__thread_self() == t);	/* still the same one to all that is called */
+	ended = t;
+}
+
+/* The second round of destructors comes after that of the record. */
+static void look_late(void *again)
+{
+	late_calls++;
+	late_record = cc__tls_get();
+	if (again != &late_calls)
+		pthread_setspecific(late, &late_calls);
+}
+
+static void *end_with_both(void *arg)
+{
+	struct cc__thread *t = cc__thread_self();
+
+	t->at_end = note_end;
+	*(struct cc__thread **)arg = t;
+	pthread_setspecific(late, arg);
+	return NULL;
+}
+
+TEST(thread_that_ends_is_itself_until_its_record_is_gone)
+{
+	struct cc__thread *t = NULL;
+
+	late_calls = 0;
+	REQUIRE_EQ(pthread_key_create(&late, look_late), 0);
+	in_thread(end_with_both, &t);
+	CHECK(t != NULL && ended == t);
+	CHECK_EQ(late_calls, 2);
+	CHECK(late_record == NULL);
+	pthread_key_delete(late);
+}
