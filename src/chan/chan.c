@@ -371,7 +371,7 @@ static void tell_all(CCChan *c)
 	struct cc__batch batch;
 	bool more;
 
-	for (batch.count = 0;; cc__lock(&c->lock, CC__RANK_WAITQ)) {
+	for (cc__batch_init(&batch);; cc__lock(&c->lock, CC__RANK_WAITQ)) {
 		more = tell(c, CC__SEND, &batch);
 		more |= tell(c, CC__RECV, &batch);
 		c->telling = more;

@@ -15,7 +15,7 @@ static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 	bool more = true;
 	size_t n = 0;
 
-	for (batch.count = 0; more && n < count;) {
+	for (cc__batch_init(&batch); more && n < count;) {
 		cc__lock(&c->lock, CC__RANK_WAITQ);
 		while (more && n < count && !cc__batch_full(&batch)) {
 			struct cc__wake wake = {0};

@@ -140,7 +140,7 @@ uint32_t cc__park_wake(const struct cc__park_table *t, const struct cc__park_key
 	uint32_t woken = 0;
 	bool full;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	do {
 		struct cc__bucket *b = cc__park_hold(t, key);
 

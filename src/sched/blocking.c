@@ -64,8 +64,9 @@ static struct cc__blocking_job *pop_job(struct cc__blocking *p)
 /* The last touch of j (B4). */
 static void tell(struct cc__blocking_job *j, uint32_t what, int value)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 
+	cc__batch_init(&batch);
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	j->done.user = what;
 	j->value = value;
@@ -158,9 +159,10 @@ static bool job_publish(void *object, struct cc__waiter *w)
 {
 	struct cc__blocking_thread *t = object;
 	struct cc__waitq *q = &t->pool->idle;
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool listed;
 
+	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
 	listed = w->next != NULL;
 	/* Relaxed: written under this lock. */
@@ -305,9 +307,10 @@ static bool hand_over(struct cc__blocking *p, struct cc__blocking_job *j, struct
 
 static void submit(struct cc__blocking *p, struct cc__blocking_job *j)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	unsigned number = 0;	/* of a thread to be started */
 
+	cc__batch_init(&batch);
 	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
 	if (!hand_over(p, j, &batch)) {
 		push_job(p, j);
@@ -372,9 +375,10 @@ void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time)
 /* Idle threads end.  Those that are busy find out by themselves. */
 static void dismiss_idle(struct cc__blocking *p)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool more;
 
+	cc__batch_init(&batch);
 	do {
 		cc__lock(&p->idle.lock, CC__RANK_WAITQ);
 		p->closing = true;

@@ -144,13 +144,14 @@ static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
 /* The end, under the lock, which it drops.  True: f is the caller's. */
 static bool end_locked(struct cc__fiber *f, int result, bool joined)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	/* Relaxed, both: WAITED, so all others pass this lock. */
 	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
 	/* (A select that has been decided elsewhere is no joiner, though still listed.) */
 	struct cc__waiter *w = cc__waitq_claim(&f->done);
 	const bool mine = joined || w != NULL || (h & CC__HANDLE_DETACHED);
 
+	cc__batch_init(&batch);
 	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
 	while (w != NULL) {
 		*(int *)w->io = result;

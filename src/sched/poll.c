@@ -276,9 +276,10 @@ static void take_ready(struct cc__waitq *q, struct cc__batch *b, unsigned ready)
 /* A batch of those who wait, whatever for.  True: there may be more. */
 static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool more;
 
+	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
 	while (!cc__batch_full(&batch) && cc__waitq_take(q, &batch, CC__REASON_SIGNAL, 0))
 		continue;
@@ -294,10 +295,11 @@ static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 static bool wake_ready(struct cc__poll *p, const struct cc__poller_event *e)
 {
 	struct cc__waitq *q = record_of(p, e->fd);	/* it was armed, so it is there (E3) */
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	unsigned rest;
 	bool woken, refused = false;
 
+	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
 	take_ready(q, &batch, e->ready);
 	if ((rest = wanted(q)) != 0)
@@ -395,9 +397,10 @@ static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 /* A batch of those who wait for fd, wherever.  True: there may be more. */
 static bool forget_some(int fd)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool more;
 
+	cc__batch_init(&batch);
 	cc__lock(&polls_lock, CC__RANK_POLLS);
 	for (struct cc__poll *p = polls; p != NULL && !cc__batch_full(&batch); p = p->next)
 		forget_in(p, fd, &batch);

@@ -58,7 +58,7 @@ static void admit_more(CCRwlock *l)
 	struct cc__batch batch;
 	bool full;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	do {
 		struct cc__bucket *b = cc__sync_hold(&key);
 		struct cc__sleeper *s = cc__park_first(b, &key);
@@ -142,7 +142,7 @@ static void leave_slowly(CCRwlock *l)
 	uint32_t seen = cc__load(word_of(l), CC__ACQUIRE);
 	bool full;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	while (seen >= 2 * READER)	/* not the last any more */
 		/* Release: as in cc_rwlock_unlock. */
 		if (cc__cas_weak(word_of(l), &seen, seen - READER, CC__RELEASE, CC__ACQUIRE)) {

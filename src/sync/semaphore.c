@@ -76,7 +76,7 @@ static int post_slowly(CCSemaphore *s, uint32_t permits)
 	struct cc__batch batch;
 	int err = 0;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	while (permits > 0) {
 		struct cc__bucket *b = cc__sync_hold(&key);
 		struct cc__sleeper *first;

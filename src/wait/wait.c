@@ -37,9 +37,10 @@ void cc__batch_flush(struct cc__batch *b)
 
 void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool more;
 
+	cc__batch_init(&batch);
 	do {
 		cc__lock(&q->lock, CC__RANK_WAITQ);
 		while (!cc__batch_full(&batch) && cc__waitq_take(q, &batch, reason, result))
@@ -54,9 +55,10 @@ void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result)
 
 bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result)
 {
-	struct cc__batch batch = {0};
+	struct cc__batch batch;
 	bool taken;
 
+	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
 	taken = cc__waitq_take(q, &batch, reason, result);
 	cc__unlock(&q->lock);

@@ -192,6 +192,12 @@ struct cc__batch {
 	struct cc__wake wake[CC__BATCH_MAX];
 };
 
+/* (The wakes of an empty one are not worth clearing.) */
+static inline void cc__batch_init(struct cc__batch *b)
+{
+	b->count = 0;
+}
+
 static inline bool cc__batch_full(const struct cc__batch *b)
 {
 	return b->count == CC__BATCH_MAX;
