@@ -103,8 +103,7 @@ static inline struct cc__waiter *begin(struct cc__parker *self, struct cc__lock 
 	own->io = io;
 	own->cancel = cancel != NULL ? cancel : cc__cancel_flag(self);
 	own->index = 0;
-	/* Relaxed: nobody else knows it. */
-	cc__store(&own->reason, CC__REASON_NONE, CC__RELAXED);
+	cc__init(&own->reason, CC__REASON_NONE);
 	return own;
 }
 
@@ -401,8 +400,7 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 		w->ticket = ticket;
 		w->group = g;
 		w->index = (uint16_t)(i + 1);
-		/* Relaxed: all pass the lock that we list it under. */
-		cc__store(&w->reason, CC__REASON_NONE, CC__RELAXED);
+		cc__init(&w->reason, CC__REASON_NONE);
 		CC__EVENT(CC__EV_LIST, self, ticket, (uintptr_t)cases[i].object);
 	}
 	return 0;

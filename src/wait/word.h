@@ -206,7 +206,8 @@ static inline void cc__word_yield(struct cc__parker *p)
 /* Both of a yield, cc__word_yield and cc__word_claim, while nobody watches. */
 static inline void cc__word_turn(struct cc__parker *from, struct cc__parker *to, unsigned worker)
 {
-	/* Relaxed: as in cc__word_yield. */
+	/* Relaxed: as in cc__word_yield.
+	 * mutant: swap survives: two words that nobody looks at together. */
 	cc__store(&from->word, cc__word_with(cc__word_mine(from, CC__OWNED), CC__QUEUED), CC__RELAXED);
 	cc__word_claim_unwatched(to, worker);
 }

@@ -42,8 +42,11 @@ static int select_one(void *arg)
 	struct select *s = arg;
 	int err;
 
-	for (unsigned i = 0; i < CASES; i++)
+	for (unsigned i = 0; i < CASES; i++) {
 		s->cases[i] = (struct cc__case){.object = &s->sem[s->object[i]], .ops = &sem_ops};
+		cc__init(&s->cases[i].w.reason, CC__REASON_SIGNAL);	/* as used before */
+	}
+	cc__init(&s->g.winner, 1);
 	s->g.cancel = &s->cancel;
 	CHECK_EQ(cc__group_begin(&s->g, s->cases, CASES), 0);
 	s->ticket = s->cases[0].w.ticket;
