@@ -1,7 +1,7 @@
 /* search.c - a worker with nothing at hand: it looks everywhere for a moment,
  * then sleeps; and the frame of its life.
  *
- *      at hand       its own queue, inboxes, a share of the global one (worker.c)
+ *      at hand       its own queue, inboxes, a share of the global one (pick.c)
  *      timers        anybody's, whose time has come
  *      descriptors   unless somebody sleeps in the poller
  *      queues        others', from a random one on: half of what has waited
@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "base/trace.h"
-#include "sched/worker.h"
+#include "sched/bound.h"
 #include "wait/thread.h"
 
 /* How long is looked for work before sleep. */

@@ -1,10 +1,11 @@
 /* worker.h - one worker: its queue, its inboxes, its timers, its caches.
  *
  * A fiber's way through this layer: cc__sched_spawn (sched.c) fills a frame and
- * queues it; next_ready claims it and puts a stack under it; leave switches to
- * it; when it yields, parks or ends, leave switches on, and the side that
- * arrives settles what was left behind (worker.c).  A worker with nothing at
- * hand searches everywhere, and sleeps (search.c).
+ * queues it, cc__schedule queues it when it is woken (ready.c); its worker comes to it
+ * (pick.c) and puts a stack under it (bound.h); leave switches to it; when it yields,
+ * parks or ends, leave switches on, and the side that arrives settles what was left
+ * behind (worker.c).  A worker with nothing at hand searches everywhere, and sleeps
+ * (search.c).
  *
  * D1  The caches are the worker's alone.  The run queue has a bias to it
  *     (runq.h), the inboxes are for others, the timers have a lock.
@@ -29,6 +30,7 @@
 #include "sched/runq.h"
 #include "sched/sched.h"
 #include "sched/steal.h"
+#include "wait/thread.h"
 
 enum { CC__FAIR_RUN = 64 };
 
@@ -119,11 +121,31 @@ static inline bool cc__worker_temporary(const struct cc__worker *w)
 /* The calling thread's worker; NULL: it is none.  Ask again after a switch. */
 struct cc__worker *cc__worker_here(void);
 
+/* By w itself: the fiber that runs on it; NULL: none does, or w is none. */
+static inline struct cc__fiber *cc__worker_fiber(const struct cc__worker *w)
+{
+	return w == NULL || cc__running(w->thread) == &w->thread->parker
+	           ? NULL
+	           : cc__fiber_of(cc__running(w->thread));
+}
+
+/* ---- ready.c ---- */
+
 /* One that never retires, another each time: for a task that is pinned, or begins
  * later.  Any thread. */
 struct cc__worker *cc__worker_next(struct cc__sched *s);
 
-/* f, unstarted and not pinned, has just become QUEUED: into w's queue, by w. */
+/* Something has been put into w's queue, by w: those who sleep may want to know. */
+void cc__worker_call_others(struct cc__worker *w);
+static inline void cc__worker_pushed(struct cc__worker *w)
+{
+	if (cc__idle_pushed(w->idle, w->nap))
+		cc__worker_call_others(w);
+}
+
+/* f has just become QUEUED: into w's queue, by w. */
+void cc__worker_make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
+/* The same for one that is unstarted and not pinned. */
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f);
 /* A QUEUED fiber that was in another queue into w's, by w. */
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
@@ -136,27 +158,35 @@ void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest);
 void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
 /* To that worker, unless it is one that stays. */
 void cc__worker_send(struct cc__worker *w, struct cc__worker *to, struct cc__fiber *f);
-/* Its inboxes, and a share of the global queue, into w's queue. */
-void cc__worker_take_in(struct cc__worker *w);
+/* The reserve (sysmon.h) may run f, which is the caller's. */
+bool cc__worker_is_for_reserve(const struct cc__fiber *f);
 /* Some timers of h that have expired: who waits is queued before others. */
 bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now);
 /* What a worker's timers call: somebody waits (value is the ticket), or begins. */
 void cc__worker_fire(void *object, uint64_t value);
 
+/* ---- pick.c ---- */
+
+/* Its inboxes, and a share of the global queue, into w's queue. */
+void cc__worker_take_in(struct cc__worker *w);
+/* The next in w's queue, when there is more to look at than its end.  NULL: nothing is at
+ * hand. */
+struct cc__fiber *cc__worker_pick_slowly(struct cc__worker *w);
+
+/* ---- worker.c ---- */
+
 /* Run fibers until nothing is at hand.  On the worker's own stack. */
 void cc__worker_run(struct cc__worker *w);
 
-/* Idle stacks give their pages back; when to look again. */
-cc_time cc__worker_age_stacks(struct cc__worker *w);
+/* ---- search.c ---- */
 
-/* search.c: what s->poll calls when a fiber is about to wait, unattended. */
+/* What s->poll calls when a fiber is about to wait, unattended. */
 void cc__worker_unattended(struct cc__poll *p);
 
-/* search.c: nothing is at hand.  False: the runtime has ended, or the worker
- * has retired. */
+/* Nothing is at hand.  False: the runtime has ended, or the worker has retired. */
 bool cc__worker_search(struct cc__worker *w);
 
-/* The thread's main function; arg is the worker (search.c). */
+/* The thread's main function; arg is the worker. */
 void cc__worker_main(void *arg);
 
 #endif

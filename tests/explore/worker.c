@@ -11,8 +11,9 @@
  *
  * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
- * sched/sched.c sched/fiber.c sched/timer.c sched/runq.c sched/global.c sched/inbox.c
- * sched/idle.c sched/starved.c sched/later.c sched/local.c */
+ * sched/ready.c sched/pick.c sched/bound.c sched/in_place.c sched/sched.c sched/fiber.c
+ * sched/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
+ * sched/later.c sched/local.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

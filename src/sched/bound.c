@@ -1,0 +1,92 @@
+/* bound.c - stacks that a worker has at hand, and what is done when there are none.
+ *
+ * What is called from a switch is kept out of line: it would widen the frame of every
+ * yield. */
+#include "sched/bound.h"
+
+#include "sched/local.h"
+
+struct cc__stack *cc__worker_stack_take(struct cc__worker *w)
+{
+	struct cc__stack *s = cc__stack_pop(&w->stacks);
+
+	if (s == NULL && (s = cc__stack_get(&w->sched->stacks)) == NULL) {
+		s = w->reserve;
+		w->reserve = NULL;
+	}
+	return s;
+}
+
+void cc__worker_keep_stacks(struct cc__worker *w, unsigned most)
+{
+	if (w->stacks.count <= most)
+		return;
+	cc__stack_put_list(&w->sched->stacks, &w->stacks);
+	/* Warm ones that are no longer here. */
+	if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
+		w->age_at = 0;
+}
+
+__attribute__((noinline)) void cc__worker_stack_give(struct cc__worker *w, struct cc__stack *s)
+{
+	s->waiter.who = NULL;
+	cc__count(&w->counters.stacks_given);
+	if (w->reserve == NULL)
+		w->reserve = s;
+	else
+		cc__stack_push(&w->stacks, s);
+	/* What we have too many of, others may starve for. */
+	cc__worker_keep_stacks(w, cc__starved_any(&w->sched->starved)
+	                              ? 0
+	                              : w->sched->config.stack_cache);
+	cc__worker_try_again(w, cc__starved_pop(&w->sched->starved));
+}
+
+__attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, struct cc__fiber *f)
+{
+	struct cc__starved *starved = &w->sched->starved;
+	char why[256];
+	bool tell;
+
+	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
+	tell = cc__starved_push(starved, f);
+	/* Somebody has to come back to it, and we may sleep without a deadline. */
+	cc__idle_timer(w->idle, cc__starved_deadline(starved));
+	if (!tell)
+		return;
+	cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
+	cc__sched_log(w->sched, why);
+	/* Stacks that sleeping workers keep. */
+	cc__idle_wake_all(w->sched->idle);
+}
+
+void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
+{
+	/* Acquire: pairs with the release in cc__fiber_bind; its memory is constant. */
+	const struct cc__stack *s = cc__load(&f->stack, CC__ACQUIRE);
+	const struct cc__stack_pool *p = &cc__fiber_home(f)->stacks;
+
+	if (s == NULL)
+		return;
+	*bottom = cc__stack_bottom(p, s);
+	*size = p->size - p->guard_size;
+}
+
+cc_time cc__worker_age_stacks(struct cc__worker *w)
+{
+	const cc_time idle = w->sched->config.stack_idle, now = cc__now();
+
+	if (w->stacks.count > 0 && w->age_at == CC_FOREVER && idle < CC_FOREVER - now)
+		w->age_at = now + idle;
+	if (w->age_at != CC_FOREVER && now >= w->age_at) {
+		cc__stack_put_list(&w->sched->stacks, &w->stacks);
+		w->age_at = cc__stack_pool_age(&w->sched->stacks, now, idle);
+	}
+	return w->age_at;
+}
+
+void cc__fiber_tidy(struct cc__stack *s)
+{
+	cc__locals_end(&s->member);
+	CC__CHECK(s->member == NULL, "task: ended with a nursery open");
+}

@@ -1,0 +1,49 @@
+/* bound.h - the stack under a fiber: it has one from its first run to its end. */
+#ifndef CC__SCHED_BOUND_H
+#define CC__SCHED_BOUND_H
+
+#include "base/trace.h"
+#include "sched/worker.h"
+
+/* f is about to run on s, and has run. */
+static inline void cc__fiber_bind(struct cc__fiber *f, struct cc__stack *s)
+{
+	CC__EVENT(CC__EV_STACK, &f->parker, (uintptr_t)s, 0);
+	s->waiter.who = &f->parker;
+	s->main = f->run.main;
+	s->member = NULL;
+	cc__store(&s->stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
+	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
+	cc__store(&f->stack, s, CC__RELEASE);
+}
+
+static inline void cc__fiber_unbind(struct cc__fiber *f)
+{
+	CC__EVENT(CC__EV_STACK, &f->parker, 0, 0);
+	/* Relaxed: who looks has made the handle WAITED, and the end waits for it. */
+	cc__store(&f->stack, NULL, CC__RELAXED);
+}
+
+/* From the worker's cache, the pool, the reserve.  NULL: there are none. */
+struct cc__stack *cc__worker_stack_take(struct cc__worker *w);
+/* Back, and somebody who starves may have it. */
+void cc__worker_stack_give(struct cc__worker *w, struct cc__stack *s);
+/* No more than `most` are kept: what we have too many of, others may starve for. */
+void cc__worker_keep_stacks(struct cc__worker *w, unsigned most);
+/* f, unstarted and QUEUED, waits for one. */
+void cc__worker_starve(struct cc__worker *w, struct cc__fiber *f);
+
+/* Idle ones give their pages back; when to look again. */
+cc_time cc__worker_age_stacks(struct cc__worker *w);
+
+/* The task on s has returned, and has left something behind. */
+void cc__fiber_tidy(struct cc__stack *s);
+
+/* That one of those who starve tries again; NULL: nobody. */
+static inline void cc__worker_try_again(struct cc__worker *w, struct cc__fiber *starved)
+{
+	if (starved != NULL)
+		cc__worker_move_in(w, starved);
+}
+
+#endif
