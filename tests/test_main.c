@@ -247,6 +247,10 @@ static void dump_trace(void)
 
 static void dies(int sig)
 {
+	static int dying;
+
+	while (__atomic_exchange_n(&dying, 1, __ATOMIC_RELAXED))
+		pause();	/* another thread writes the log, and ends us */
 	dump_trace();		/* not made for a handler, but there is nothing to lose */
 	signal(sig, SIG_DFL);
 	raise(sig);

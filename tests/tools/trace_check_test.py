@@ -196,6 +196,7 @@ class Good(Base):
     def test_other_lines_are_passed_over(self):
         log = Log().started(A)
         log.lines.insert(0, "libccc: some text\ntrace of something else")
+        log.lines.append("trace 1trace 7 2 decide 1000 100000 1")
         self.good(log)
 
     def test_abort_that_drew_before_the_waker(self):
@@ -354,6 +355,10 @@ class Bad(Base):
 
     def test_complete_twice(self):
         self.bad(Log().asleep(A).decide(A, 1).decide(A, 1, by=3), "complete")
+
+    def test_complete_twice_after_a_cut(self):
+        log = Log().event("sleep", WORKER, 1, 0, cut=True).decide(A, 1)
+        self.bad(log.decide(A, 1), "complete")
 
     def test_complete_of_a_wait_that_is_over(self):
         self.bad(Log().asleep(A).decide(A, 1).wake(A).claim(A).park(A, 2).decide(A, 1),
