@@ -20,7 +20,13 @@
 enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
 	CC__RANK_POLLS = 30,	/* who waits for descriptors at all */
+	CC__RANK_CLIENT = 31,	/* a user's side of a ring */
+	CC__RANK_RING = 32,	/* the submissions of a domain */
+	CC__RANK_CAPS = 34,	/* its capabilities, and who has joined it */
+	CC__RANK_SPACE = 36,	/* an address space */
+	CC__RANK_NODE = 38,	/* somebody's wait in one */
 	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
+	CC__RANK_DONE = 42,	/* the completions of a domain */
 	CC__RANK_SCOPES = 44,	/* a tree of scopes: who waits is listed under his object's lock */
 	CC__RANK_MEMBERS = 46,	/* who waits in a scope */
 	CC__RANK_TIMER = 50,	/* a worker's timers */

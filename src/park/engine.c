@@ -53,6 +53,7 @@ static void list(void *object, struct cc__waiter *w)
 
 	s->waiter = w;
 	s->place = NULL;
+	s->listed = true;
 	if (s->arrival == 0)
 		s->arrival = ++b->arrivals;
 	cc__waitq_append(&q, w);
@@ -68,6 +69,7 @@ static void take_off(struct cc__sleeper *s)
 {
 	struct cc__waitq q = {.head = s->waiter};
 
+	s->listed = false;
 	cc__waitq_remove(&q, s->waiter);
 	if (s->place == NULL)
 		return;
@@ -118,6 +120,14 @@ struct cc__wake cc__park_consume(struct cc__sleeper *s, int result)
 	return cc__waitq_tell(s->waiter, CC__REASON_SIGNAL, result);
 }
 
+int cc__park_end(struct cc__sleeper *s, int result, struct cc__batch *b)
+{
+	if (s->taken != NULL)
+		result = s->taken(s, result, b);
+	cc__batch_add(b, cc__park_consume(s, result));
+	return result;
+}
+
 /* Held: as many of those who came up to `last` as the batch has room for. */
 static uint32_t wake_some(struct cc__bucket *b, const struct cc__park_key *key, uint32_t most,
                           uint64_t last, struct cc__batch *batch)
@@ -125,11 +135,9 @@ static uint32_t wake_some(struct cc__bucket *b, const struct cc__park_key *key, 
 	struct cc__sleeper *s;
 	uint32_t count = 0;
 
-	while (count < most && !cc__batch_full(batch) &&
-	       (s = cc__park_first(b, key)) != NULL && s->arrival <= last) {
-		cc__batch_add(batch, cc__park_consume(s, 0));
-		count++;
-	}
+	while (count < most && cc__park_room(batch) &&
+	       (s = cc__park_first(b, key)) != NULL && s->arrival <= last)
+		count += cc__park_end(s, 0, batch) == 0;
 	return count;
 }
 
@@ -147,9 +155,64 @@ uint32_t cc__park_wake(const struct cc__park_table *t, const struct cc__park_key
 		if (last == 0)
 			last = b->arrivals;	/* who is woken and comes back is not meant */
 		woken += wake_some(b, key, most - woken, last, &batch);
-		full = cc__batch_full(&batch);
+		full = !cc__park_room(&batch);
 		cc__park_drop(b);
 		cc__batch_flush(&batch);
 	} while (full);
 	return woken;
+}
+
+/* ---- to clear out ---- */
+
+/* Held: somebody whom `whom` names, among those of the key of `first`. */
+static struct cc__sleeper *find_of_key(const struct cc__sleeper *first,
+                                       bool (*whom)(const struct cc__sleeper *s, const void *arg),
+                                       const void *arg)
+{
+	const struct cc__waiter *w = first->waiter;
+
+	do {
+		struct cc__sleeper *s = w->io;
+
+		if (whom(s, arg))
+			return s;
+		w = w->next;
+	} while (w != first->waiter);
+	return NULL;
+}
+
+static struct cc__sleeper *find(const struct cc__bucket *b,
+                                bool (*whom)(const struct cc__sleeper *s, const void *arg),
+                                const void *arg)
+{
+	struct cc__sleeper *found = NULL;
+
+	for (const struct cc__sleeper *s = b->first; s != NULL && found == NULL; s = s->next)
+		found = find_of_key(s, whom, arg);
+	return found;
+}
+
+static void drain_bucket(struct cc__bucket *b,
+                         bool (*whom)(const struct cc__sleeper *s, const void *arg),
+                         const void *arg, int result)
+{
+	struct cc__batch batch;
+	struct cc__sleeper *s;
+
+	batch.count = 0;
+	do {
+		cc__lock(&b->lock, CC__RANK_WAITQ);
+		while ((s = find(b, whom, arg)) != NULL && cc__park_room(&batch))
+			cc__park_end(s, result, &batch);
+		cc__park_drop(b);
+		cc__batch_flush(&batch);
+	} while (s != NULL);
+}
+
+void cc__park_drain(const struct cc__park_table *t,
+                    bool (*whom)(const struct cc__sleeper *s, const void *arg), const void *arg,
+                    int result)
+{
+	for (unsigned i = 0; i < 1u << t->bits; i++)
+		drain_bucket(&t->bucket[i], whom, arg, result);
 }

@@ -37,8 +37,13 @@ struct cc__sleeper {
 	/* The owner's, or NULL: called with the bucket held when he goes without having
 	 * been taken off. */
 	void (*left)(struct cc__sleeper *s);
+	/* The owner's, or NULL: called with the bucket held by whoever takes him off, with
+	 * the result that is meant for him.  He is told what it returns; at most one wake is
+	 * added to the batch. */
+	int (*taken)(struct cc__sleeper *s, int result, struct cc__batch *b);
 	bool first;			/* the owner's: he was there before, and goes in front */
 	bool mark;			/* the owner's: what he wants the word for */
+	bool listed;			/* bucket's lock */
 	cc_time since;			/* the owner's */
 	uint64_t arrival;		/* bucket's lock; its number, 0 before the first sleep */
 	struct cc__waiter *waiter;	/* bucket's lock; of those of its key */
@@ -79,14 +84,31 @@ static inline bool cc__park_more(const struct cc__sleeper *s)
 /* Held: end that wait (P4), with a result.  The wake is left to do, after the drop. */
 struct cc__wake cc__park_consume(struct cc__sleeper *s, int result);
 
+/* Held: the same, as his owner wants it (taken), with the wakes in a batch that has room
+ * (cc__park_room).  The result that he was told. */
+int cc__park_end(struct cc__sleeper *s, int result, struct cc__batch *b);
+
+/* For whoever is taken off, and for whom that concerns. */
+static inline bool cc__park_room(const struct cc__batch *b)
+{
+	return b->count + 2 <= CC__BATCH_MAX;
+}
+
 /* Held, and dropped: sleep.  The result of whoever took it off, or ETIMEDOUT, ECANCELED,
  * EAGAIN (CC_NOW), ENOMEM with nobody having done so.  May park. */
 int cc__park_sleep(struct cc__bucket *b, struct cc__sleeper *s, cc_time deadline);
 
 /* Wake up to `most` of those who sleep on `key`, and whose number is at most `last`, or, if
- * that is 0, who have come by now.  How many; their sleep returns 0. */
+ * that is 0, who have come by now.  How many; their sleep returns 0.  Who is taken off with
+ * another result is not counted. */
 uint32_t cc__park_wake(const struct cc__park_table *t, const struct cc__park_key *key,
                        uint32_t most, uint64_t last);
+
+/* End the wait of everybody whom `whom` names, with a result: all that are listed by now,
+ * and perhaps some that come meanwhile. */
+void cc__park_drain(const struct cc__park_table *t,
+                    bool (*whom)(const struct cc__sleeper *s, const void *arg), const void *arg,
+                    int result);
 
 /* ---- the program itself: any address, for the life of the process ---- */
 
