@@ -5,6 +5,7 @@
 #include <ccc/arena.h>
 #include <ccc/base.h>
 #include <ccc/blocking.h>
+#include <ccc/cap.h>
 #include <ccc/chan.h>
 #include <ccc/combine.h>
 #include <ccc/fd.h>

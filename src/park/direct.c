@@ -4,14 +4,9 @@
 #include <errno.h>
 
 #include "os/fork.h"
-#include "park/engine.h"
+#include "park/domain.h"
 
-struct CCParkSpace {
-	const struct cc__park_table *table;	/* constant */
-	uint64_t id, generation;		/* constant */
-};
-
-static CCParkSpace trusted = {.table = &cc__park_trusted};
+static CCParkSpace trusted;
 
 CCParkSpace *cc_park_space(void)
 {
@@ -23,11 +18,6 @@ static int refuse(const CCParkSpace *space, const uint32_t *word)
 	if (cc__forked())
 		return ENOTSUP;
 	return space == NULL || word == NULL || (uintptr_t)word % sizeof *word != 0 ? EINVAL : 0;
-}
-
-static struct cc__park_key key_of(const CCParkSpace *space, const uint32_t *word)
-{
-	return (struct cc__park_key){space->id, space->generation, (uintptr_t)word};
 }
 
 /* What a sleep that ended with `err` is to the caller; the same error, or 0. */
@@ -56,6 +46,37 @@ static int tell(int err, cc_time deadline, CCParkStatus *status)
 	}
 }
 
+/* What a strand is told, as a result of ours. */
+static int tell_strand(const struct cc__strand *s, int result, CCParkStatus *status)
+{
+	if (result >= 0)
+		*status = (CCParkStatus)result;
+	switch (result) {
+	case CC_PARK_INTERRUPTED:
+		return s->node.error == ECANCELED || s->node.error == ETIMEDOUT ? s->node.error : 0;
+	case CC_CAP_E_GONE:
+		*status = CC_PARK_INTERRUPTED;
+		return ESHUTDOWN;
+	case CC_CAP_E_FAULT:
+		return EFAULT;
+	case CC_CAP_E_BUSY:
+		return EBUSY;
+	case CC_CAP_E_MEMORY:
+		return ENOMEM;
+	default:
+		return result < 0 ? EINVAL : 0;
+	}
+}
+
+static int wait_as_strand(struct cc__strand *s, const uint32_t *word, uint32_t expected,
+                          cc_time deadline, CCParkStatus *status)
+{
+	const struct cc__node_wait w = {
+	    .address = (uintptr_t)word, .expected = expected, .deadline = deadline};
+
+	return tell_strand(s, cc__strand_wait(s, &w), status);
+}
+
 int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc_time deadline,
                  CCParkStatus *status)
 {
@@ -68,8 +89,10 @@ int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc
 		return err;
 	if (status == NULL)
 		status = &nobody_asks;
-	s.key = key_of(space, word);
-	b = cc__park_hold(space->table, &s.key);
+	if (space->strand != NULL)
+		return wait_as_strand(space->strand, word, expected, deadline, status);
+	s.key = cc__park_trusted_key(word);
+	b = cc__park_hold(&cc__park_trusted, &s.key);
 	/* Relaxed: who changed the word and comes to wake holds the bucket after us, or
 	 * has held it before, and we see what he wrote. */
 	if (cc__load((const cc__a32 *)(const void *)word, CC__RELAXED) != expected) {
@@ -88,8 +111,17 @@ int cc_park_wake(CCParkSpace *space, const uint32_t *word, uint32_t max, uint32_
 
 	if (err != 0)
 		return err;
-	key = key_of(space, word);
-	count = cc__park_wake(space->table, &key, max, 0);
+	if (space->strand != NULL) {
+		const int result = cc__space_wake(space->strand->node.space, NULL, 0,
+		                                  (uintptr_t)word, max);
+
+		if (result < 0)
+			return EINVAL;
+		count = (uint32_t)result;
+	} else {
+		key = cc__park_trusted_key(word);
+		count = cc__park_wake(&cc__park_trusted, &key, max, 0);
+	}
 	if (woken != NULL)
 		*woken = count;
 	return 0;
