@@ -335,10 +335,18 @@ static int end_own(struct cc__node *n, int result)
 	return result;
 }
 
-/* With the bucket held.  0: it may sleep. */
-static int compare(struct cc__node *n, const struct cc__node_wait *w)
+/* Where that word of r lies for us. */
+static const cc__a32 *find_word(const struct cc__region *r, uint64_t address)
 {
-	const cc__a32 *word = (const cc__a32 *)(uintptr_t)w->address;
+	const uintptr_t base = r->memory != NULL ? (uintptr_t)r->memory : (uintptr_t)r->base;
+
+	return (const cc__a32 *)(base + (uintptr_t)(address - r->base));
+}
+
+/* With the bucket held.  0: it may sleep. */
+static int compare(struct cc__node *n, const struct cc__region *r, const struct cc__node_wait *w)
+{
+	const cc__a32 *word = find_word(r, w->address);
 
 	CC_POINT("node.before_read_under_lock", n);
 	if (w->object != NULL && cc__object_generation(w->object) != n->sleeper.key.generation)
@@ -366,7 +374,7 @@ static struct cc__bucket *enlist(struct cc__node *n, const struct cc__region *r,
 	n->object = w->object;
 	n->address = w->address;
 	b = cc__park_hold(n->table, &n->sleeper.key);
-	if ((*result = compare(n, w)) != 0) {
+	if ((*result = compare(n, r, w)) != 0) {
 		cc__park_drop(b);
 		return NULL;
 	}

@@ -50,6 +50,7 @@ struct cc__region {
 	struct cc__object *object;	/* held; NULL: private */
 	uint64_t generation;		/* of the object when it was mapped */
 	uint32_t access;		/* CC_CAP_READ, ... */
+	const void *memory;		/* where we find `base`; the host's.  NULL: there */
 	/* A2: 0; 1 if it is taken away by itself; else the generation that ends it. */
 	uint64_t leaving;
 };
