@@ -1,0 +1,343 @@
+/* client.c - the safe client: cap.h. */
+#include "park/client.h"
+
+#include "os/pages.h"
+#include "park/user.h"
+
+enum { SLOT_SHIFT = 24, DATA_SHIFT = 56 };
+
+static int error_of(int result)
+{
+	switch (result) {
+	case CC_CAP_E_CAP:
+	case CC_CAP_E_KIND:
+		return EBADF;
+	case CC_CAP_E_OBJECT:
+		return EACCES;
+	case CC_CAP_E_FAULT:
+		return EFAULT;
+	case CC_CAP_E_AGAIN:
+		return EAGAIN;
+	case CC_CAP_E_MEMORY:
+		return ENOMEM;
+	case CC_CAP_E_CANCELED:
+		return ECANCELED;
+	case CC_CAP_E_BUSY:
+		return EBUSY;
+	case CC_CAP_E_GONE:
+	case CC_CAP_E_OWNER:
+		return ESHUTDOWN;
+	default:
+		return result < 0 ? EINVAL : 0;
+	}
+}
+
+/* ---- create ---- */
+
+int cc_cap_client_create(CCCapClient **out, CCDomain *d)
+{
+	const uint32_t slots = d != NULL ? 2 * d->strands.count : 0;
+	CCCapClient *c;
+	size_t slot_size, size;
+
+	if (out == NULL || d == NULL)
+		return EINVAL;
+	slot_size = (slots * sizeof *c->slot + 63) / 64 * 64;
+	size = sizeof *c + slot_size + d->ring.cq_entries * sizeof *c->shelf;
+	if ((c = cc__pages_map(size)) == NULL)
+		return ENOMEM;
+	c->domain = d;
+	c->size = size;
+	c->slot = (struct cc__client_slot *)(c + 1);
+	c->slots = slots;
+	c->shelf = (CCCapCompletion *)(void *)((char *)(c + 1) + slot_size);
+	/* Relaxed: nobody reads completions yet. */
+	c->read = cc__load(cc__user_index(&d->ring.user->cq_head), CC__RELAXED);
+	*out = c;
+	return 0;
+}
+
+void cc_cap_client_free(CCCapClient *c)
+{
+	if (c != NULL)
+		cc__pages_unmap(c, c->size);
+}
+
+/* ---- slots; lock ---- */
+
+static uint64_t data_of(const CCCapClient *c, const struct cc__client_slot *slot)
+{
+	return CC_CAP_CLIENT_DATA | (uint64_t)slot->uses << SLOT_SHIFT | (uint64_t)(slot - c->slot);
+}
+
+static bool is_clients(uint64_t user_data)
+{
+	return user_data >> DATA_SHIFT == CC_CAP_CLIENT_DATA >> DATA_SHIFT;
+}
+
+static struct cc__client_slot *take_slot(CCCapClient *c)
+{
+	for (uint32_t i = 0; i < c->slots; i++)
+		if (!c->slot[i].used) {
+			c->slot[i] = (struct cc__client_slot){.used = true,
+			                                      .uses = c->slot[i].uses + 1};
+			return &c->slot[i];
+		}
+	return NULL;
+}
+
+/* Where it belongs (C3).  What nobody waits for any more is dropped. */
+static void put_away(CCCapClient *c, const CCCapCompletion *done)
+{
+	const uint32_t mask = c->domain->ring.cq_entries - 1;
+	struct cc__client_slot *slot;
+
+	if (!is_clients(done->user_data)) {
+		c->shelf[c->shelved++ & mask] = *done;
+		return;
+	}
+	slot = &c->slot[done->user_data & ((UINT64_C(1) << SLOT_SHIFT) - 1)];
+	if (slot < c->slot + c->slots && slot->used && data_of(c, slot) == done->user_data) {
+		slot->done = true;
+		slot->result = done->result;
+	}
+}
+
+/* All that are there; one is left unread for who may be about to block (C4). */
+static void read_all(CCCapClient *c, bool my_turn)
+{
+	const struct cc__capring *r = &c->domain->ring;
+	const uint32_t before = c->read;
+	CCCapCompletion done;
+
+	while (cc__user_read(r->user, r->sq_entries, r->cq_entries, c->read, &done) == 0) {
+		put_away(c, &done);
+		c->read++;
+	}
+	if (my_turn || !c->ordinary)
+		cc__user_have_read(r->user, c->read);
+	else if (c->read != before)
+		cc__user_have_read(r->user, c->read - 1);
+}
+
+/* ---- submit ---- */
+
+/* In *index, where it is.  EAGAIN: no room, or no slot. */
+static int submit(CCCapClient *c, CCCapSubmission *e, bool my_turn, struct cc__client_slot **slot,
+                  uint32_t *index)
+{
+	const struct cc__capring *r = &c->domain->ring;
+	int err = EAGAIN;
+
+	cc__lock(&c->lock, CC__RANK_CLIENT);
+	if ((*slot = take_slot(c)) != NULL) {
+		e->user_data = data_of(c, *slot);
+		/* Relaxed: written under this lock. */
+		*index = cc__load(cc__user_index(&r->user->sq_tail), CC__RELAXED);
+		if ((err = cc__user_push(r->user, r->sq_entries, e)) != 0)
+			(*slot)->used = false;
+		else if (my_turn)
+			c->ordinary = true;
+	}
+	cc__unlock(&c->lock);
+	return err;
+}
+
+/* The entry at `index` has been taken. */
+static bool is_taken(const CCCapClient *c, uint32_t index)
+{
+	CCCapRing *user = c->domain->ring.user;
+
+	/* Acquire: as for who writes another one there. */
+	return (int32_t)(cc__load(cc__user_index(&user->sq_head), CC__ACQUIRE) - index) > 0;
+}
+
+/* What has come for the slot: true, and *result. */
+static bool look(CCCapClient *c, const struct cc__client_slot *slot, bool my_turn, int *result)
+{
+	bool done;
+
+	cc__lock(&c->lock, CC__RANK_CLIENT);
+	read_all(c, my_turn);
+	if ((done = slot->done))
+		*result = slot->result;
+	cc__unlock(&c->lock);
+	return done;
+}
+
+static void give_back(CCCapClient *c, struct cc__client_slot *slot, bool my_turn)
+{
+	cc__lock(&c->lock, CC__RANK_CLIENT);
+	slot->used = false;
+	if (my_turn)
+		c->ordinary = false;
+	cc__unlock(&c->lock);
+}
+
+/* ---- park ---- */
+
+/* Those who have submitted before us and have yet to enter are about to: they are running. */
+static int enter_until_taken(CCCapClient *c, CCStrand *s, uint32_t index)
+{
+	int result;
+
+	while ((result = cc_cap_enter(s, 0, 0)) >= 0 && !is_taken(c, index))
+		cc__thread_yield();
+	return result;
+}
+
+int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
+                       uint32_t expected, uint64_t timeout, CCParkStatus *status)
+{
+	CCCapSubmission e = {.opcode = CC_CAP_OP_PARK,
+	                     .flags = CC_CAP_THREAD_OWNED,
+	                     .cap = cap,
+	                     .owner = cc_strand_id(s),
+	                     .address = (uintptr_t)word,
+	                     .length = expected,
+	                     .dependency = timeout};
+	struct cc__client_slot *slot = NULL;
+	uint32_t index = 0;
+	int entered, result = 0;
+
+	if (c == NULL || s == NULL || s->domain != c->domain)
+		return EINVAL;
+	while (submit(c, &e, false, &slot, &index) != 0)
+		if ((entered = cc_cap_enter(s, 0, 0)) < 0)
+			return error_of(entered);
+		else
+			cc__thread_yield();
+	entered = enter_until_taken(c, s, index);
+	/* It was completed before we came back, unless we are gone. */
+	if (!look(c, slot, false, &result))
+		result = entered < 0 ? entered : CC_CAP_E_GONE;
+	give_back(c, slot, false);
+	if (result >= 0 && status != NULL)
+		*status = (CCParkStatus)result;
+	return error_of(result);
+}
+
+/* ---- one at a time ---- */
+
+static int take_turn(CCCapClient *c)
+{
+	struct cc__waiter w = {0};
+
+	cc__lock(&c->turn.lock, CC__RANK_WAITQ);
+	if (c->turned)
+		return cc__wait(&c->turn, &w, CC_FOREVER);
+	c->turned = true;
+	cc__unlock(&c->turn.lock);
+	return 0;
+}
+
+static void pass_turn(CCCapClient *c)
+{
+	struct cc__batch batch;
+
+	batch.count = 0;
+	cc__lock(&c->turn.lock, CC__RANK_WAITQ);
+	if (!cc__waitq_take(&c->turn, &batch, CC__REASON_SIGNAL, 0))
+		c->turned = false;
+	cc__unlock(&c->turn.lock);
+	cc__batch_flush(&batch);
+}
+
+/* In turn: the result of an entry, or CC_CAP_E_*. */
+static int complete(CCCapClient *c, CCStrand *s, CCCapSubmission *e)
+{
+	struct cc__client_slot *slot = NULL;
+	uint32_t index = 0;
+	int entered, result = 0;
+
+	while (submit(c, e, true, &slot, &index) != 0)
+		if ((entered = cc_cap_enter(s, 0, 0)) < 0)
+			return entered;
+		else
+			cc__thread_yield();
+	while (!look(c, slot, true, &result))
+		if ((entered = cc_cap_enter(s, 1, CC_CAP_NEVER)) < 0) {
+			result = entered;
+			break;
+		}
+	give_back(c, slot, true);
+	return result;
+}
+
+int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
+                         uint32_t max, uint32_t *woken)
+{
+	CCCapSubmission e = {.opcode = CC_CAP_OP_UNPARK,
+	                     .cap = cap,
+	                     .address = (uintptr_t)word,
+	                     .length = max};
+	int result;
+
+	if (c == NULL || s == NULL || s->domain != c->domain)
+		return EINVAL;
+	if ((result = take_turn(c)) != 0)
+		return result;
+	result = complete(c, s, &e);
+	pass_turn(c);
+	if (result >= 0 && woken != NULL)
+		*woken = (uint32_t)result;
+	return error_of(result);
+}
+
+/* ---- others ---- */
+
+int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry)
+{
+	const struct cc__capring *r;
+	int err = EAGAIN;
+
+	if (c == NULL || entry == NULL || is_clients(entry->user_data) ||
+	    entry->opcode == CC_CAP_OP_PARK)
+		return EINVAL;
+	r = &c->domain->ring;
+	cc__lock(&c->lock, CC__RANK_CLIENT);
+	if (c->asked < r->cq_entries && (err = cc__user_push(r->user, r->sq_entries, entry)) == 0)
+		c->asked++;
+	cc__unlock(&c->lock);
+	return err;
+}
+
+/* 0; EAGAIN: it has yet to come; ENOENT. */
+static int take_shelved(CCCapClient *c, CCCapCompletion *out)
+{
+	const uint32_t mask = c->domain->ring.cq_entries - 1;
+	int err = ENOENT;
+
+	cc__lock(&c->lock, CC__RANK_CLIENT);
+	read_all(c, true);
+	if (c->taken != c->shelved) {
+		*out = c->shelf[c->taken++ & mask];
+		c->asked--;
+		err = 0;
+	} else if (c->asked > 0) {
+		err = EAGAIN;
+	}
+	c->ordinary = err == EAGAIN;
+	cc__unlock(&c->lock);
+	return err;
+}
+
+int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out)
+{
+	int err, entered = 0;
+
+	if (c == NULL || s == NULL || out == NULL || s->domain != c->domain)
+		return EINVAL;
+	if ((err = take_turn(c)) != 0)
+		return err;
+	while ((err = take_shelved(c, out)) == EAGAIN)
+		if ((entered = cc_cap_enter(s, 1, CC_CAP_NEVER)) < 0) {
+			cc__lock(&c->lock, CC__RANK_CLIENT);
+			c->ordinary = false;
+			cc__unlock(&c->lock);
+			err = error_of(entered);
+			break;
+		}
+	pass_turn(c);
+	return err;
+}
