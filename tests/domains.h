@@ -38,6 +38,17 @@ static inline CCDomainLedger ledger(CCDomain *d)
 	return l;
 }
 
+/* One that asks no strand, which may be held. */
+static inline uint32_t ledger_promised(CCDomain *d)
+{
+	uint32_t promised;
+
+	cc__lock(&d->ring.done.lock, CC__RANK_DONE);
+	promised = d->ring.promised;
+	cc__unlock(&d->ring.done.lock);
+	return promised;
+}
+
 static inline void world_close(struct world *w)
 {
 	CHECK_EQ(ledger(w->d).waits, 0);

@@ -247,6 +247,7 @@ typedef struct CCDomainLedger {
 	uint32_t promised;	/* completions that are kept free */
 	uint32_t timers;
 	uint32_t buckets;	/* charged to it while it lives */
+	uint64_t silent;	/* waits that ended without a completion, ever */
 } CCDomainLedger;
 CC_API void cc_domain_ledger(CCDomain *d, CCDomainLedger *out);
 

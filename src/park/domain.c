@@ -400,6 +400,7 @@ void cc_domain_ledger(CCDomain *d, CCDomainLedger *out)
 	cc__lock(&d->ring.done.lock, CC__RANK_DONE);
 	out->promised = d->ring.promised;
 	out->timers = d->ring.armed;
+	out->silent = d->ring.silent;
 	cc__unlock(&d->ring.done.lock);
 	out->waits = cc__strands_waiting(&d->strands);
 }

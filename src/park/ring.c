@@ -102,6 +102,7 @@ static struct cc__wake settle(struct cc__capring *r, uint64_t user_data, int res
 	if (result == CC_CAP_E_GONE) {
 		CC__CHECK(r->promised > 0, "R2: a promise given back twice");
 		r->promised--;
+		r->silent++;
 		r->moved++;
 	} else {
 		post(r, user_data, result);

@@ -45,6 +45,7 @@ struct cc__capring {
 	struct cc__waitq done;		/* its lock guards the rest; who is blocked in enter */
 	uint32_t cq_tail, cq_head;
 	uint32_t promised;		/* R2 */
+	uint64_t silent;		/* so many promises ended without a completion */
 	uint32_t wanted;		/* by who is blocked */
 	uint64_t moved, seen;		/* changes (R6); and how many he has seen */
 	bool entering;			/* somebody is blocked, or about to be again */

@@ -284,7 +284,7 @@ TEST(park_cancellation_interrupts)
 }
 
 /* WOKEN is never for no reason, however often somebody is unparked. */
-TEST(park_woken_means_woken)	/* covers: PRK-100/f */
+TEST(park_woken_means_woken)	/* covers: PRK-100/f, RES-28/f */
 {
 	CCRuntime *rt = test_runtime_of(2);
 	uint32_t word = 0;
