@@ -67,6 +67,7 @@ struct cc__strand {
 	cc__a32 inside;			/* not 0: in a call that may sleep, one at a time */
 	struct cc__capring *ring;		/* its own: where its wait came from, */
 	uint64_t user_data;		/* and what belongs into the completion */
+	bool keeps;			/* the ring's: its wait keeps a promise for long */
 	void *host;			/* the host's */
 };
 

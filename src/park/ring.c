@@ -93,12 +93,27 @@ static void post(struct cc__capring *r, uint64_t user_data, int result)
 	cc__store(SHARED32(r->user->cq_tail), r->cq_tail, CC__RELEASE);
 }
 
-/* The promise is kept: a completion, or silence for who is gone. */
-static struct cc__wake settle(struct cc__capring *r, uint64_t user_data, int result)
+/* R3: one more, and there is still a place that none of them has. */
+static bool keep(struct cc__capring *r)
+{
+	if (r->over || r->kept + 2 > r->cq_entries)
+		return false;
+	r->kept++;
+	return true;
+}
+
+/* What was promised: a completion, or silence for who is gone.  *kept, if there is such a
+ * thing: it was for long, and is no more. */
+static struct cc__wake settle_kept(struct cc__capring *r, uint64_t user_data, int result,
+                                   bool *kept)
 {
 	struct cc__wake wake;
 
 	cc__lock(&r->done.lock, CC__RANK_DONE);
+	if (kept != NULL && *kept) {
+		*kept = false;
+		r->kept--;
+	}
 	if (result == CC_CAP_E_GONE) {
 		CC__CHECK(r->promised > 0, "R2: a promise given back twice");
 		r->promised--;
@@ -110,6 +125,11 @@ static struct cc__wake settle(struct cc__capring *r, uint64_t user_data, int res
 	wake = release_blocked(r, 0);
 	cc__unlock(&r->done.lock);
 	return wake;
+}
+
+static struct cc__wake settle(struct cc__capring *r, uint64_t user_data, int result)
+{
+	return settle_kept(r, user_data, result, NULL);
 }
 
 static bool promise(struct cc__capring *r)
@@ -140,7 +160,7 @@ static void nudge(struct cc__capring *r)
 /* False: no place for it (R3). */
 static bool arm(struct cc__capring *r, uint64_t user_data, cc_time when)
 {
-	if (r->over || room(r) == 0 || r->armed == CC__CAPRING_TIMERS)
+	if (r->armed == CC__CAPRING_TIMERS || !keep(r))
 		return false;
 	for (int i = 0; i < CC__CAPRING_TIMERS; i++)
 		if (!r->timer[i].armed) {
@@ -159,6 +179,7 @@ static void complete_timers(struct cc__capring *r)
 		if (r->timer[i].armed && r->timer[i].when <= now) {
 			r->timer[i].armed = false;
 			r->armed--;
+			r->kept--;
 			post(r, r->timer[i].user_data, 0);
 		}
 }
@@ -326,18 +347,20 @@ static struct cc__strand *strand_of(struct cc__node *n)
 /* R3, with the bucket held. */
 static bool admit(struct cc__node *n)
 {
-	struct cc__capring *r = strand_of(n)->ring;
-	bool fits;
+	struct cc__strand *s = strand_of(n);
+	bool keeps;
 
-	cc__lock(&r->done.lock, CC__RANK_DONE);
-	fits = room(r) > 0 && !r->over;
-	cc__unlock(&r->done.lock);
-	return fits;
+	cc__lock(&s->ring->done.lock, CC__RANK_DONE);
+	keeps = s->keeps = keep(s->ring);
+	cc__unlock(&s->ring->done.lock);
+	return keeps;
 }
 
 static struct cc__wake ended(struct cc__node *n, int result)
 {
-	return settle(strand_of(n)->ring, strand_of(n)->user_data, result);
+	struct cc__strand *s = strand_of(n);
+
+	return settle_kept(s->ring, s->user_data, result, &s->keeps);
 }
 
 /* Completed in all cases, here or by whoever ends it.  True: it may have slept. */
@@ -562,6 +585,7 @@ void cc__capring_exit(struct cc__capring *r)
 	cc__lock(&r->done.lock, CC__RANK_DONE);
 	r->over = true;
 	r->promised -= r->armed;
+	r->kept -= r->armed;
 	r->armed = 0;
 	for (int i = 0; i < CC__CAPRING_TIMERS; i++)
 		r->timer[i].armed = false;

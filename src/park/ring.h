@@ -6,9 +6,9 @@
  * R2  An entry is taken only when its completion has been promised a place.  Completions
  *     to be read and promises together never exceed the ring, so whoever ends a wait can
  *     say so, at any time.
- * R3  A promise that is kept for long (a wait, a timer) leaves one place: a ring whose
- *     places are all promised could not take the wake that ends them.  Without it the
- *     entry completes with AGAIN.
+ * R3  Promises that are kept for long (waits, timers) never take the last place: a ring whose
+ *     places were all promised so could not take the wake that ends them.  The others come
+ *     free when the user reads.  Without a place the entry completes with AGAIN.
  * R4  The entry at the head is left where it is if it belongs to another strand that
  *     lives, or if nothing can be promised.  That of a strand that does not live any more
  *     is completed with an error.
@@ -45,6 +45,7 @@ struct cc__capring {
 	struct cc__waitq done;		/* its lock guards the rest; who is blocked in enter */
 	uint32_t cq_tail, cq_head;
 	uint32_t promised;		/* R2 */
+	uint32_t kept;			/* so many of them for long (R3) */
 	uint64_t silent;		/* so many promises ended without a completion */
 	uint32_t wanted;		/* by who is blocked */
 	uint64_t moved, seen;		/* changes (R6); and how many he has seen */
