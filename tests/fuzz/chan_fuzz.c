@@ -5,19 +5,14 @@
  * what may wait.  After each operation it waits until everybody whom the model lets go
  * has ended and everybody else is parked: a lost wake hangs here.
  *
- * Built with -fsanitize=fuzzer (CHAN_FUZZ_LIBFUZZER) it is driven by that; tools/fuzz does
- * so.  Without, it has a main of its own:
- *	chan_fuzz FILE|DIRECTORY...	those strings
- *	chan_fuzz --random SECONDS [SEED]	random ones; one that fails is left in
- *					chan_fuzz.found
- * and tells the model's view of every step if CHAN_FUZZ_VERBOSE is set. */
-#include <dirent.h>
+ * See driver.h; tells the model's view of every step if FUZZ_VERBOSE is set. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#define FUZZ_NAME "chan_fuzz"
 #include "base/atomic.h"
+#include "driver.h"
 #include "model.h"
 #include "wait/thread.h"
 #include "wait/word.h"
@@ -49,7 +44,6 @@ static struct world {
 } w;
 
 static CCRuntime *runtime;
-static bool verbose;	/* tell the model after every step */
 
 enum { PATIENCE = 30 };	/* seconds until somebody is called lost */
 
@@ -492,7 +486,6 @@ static void finish(void)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static void (*const ops[])(void) = {op_create, op_one,    op_help,  op_one,
@@ -507,7 +500,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	w.next = 1;
 	for (; w.left > 0; w.steps++) {
 		ops[next_byte() % (sizeof ops / sizeof *ops)]();
-		if (verbose) {
+		if (fuzz_verbose) {
 			fprintf(stderr, "step %u\n", w.steps);
 			describe();
 		}
@@ -516,104 +509,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	finish();
 	return 0;
 }
-
-#ifndef CHAN_FUZZ_LIBFUZZER
-/* ---- without a fuzzer ---- */
-
-enum { SIZE_MOST = 4096 };
-
-static unsigned run_file(const char *path)
-{
-	uint8_t bytes[SIZE_MOST];
-	FILE *f = fopen(path, "rb");
-	size_t size;
-
-	if (f == NULL) {
-		perror(path);
-		exit(2);
-	}
-	size = fread(bytes, 1, sizeof bytes, f);
-	fclose(f);
-	printf("%s\n", path);
-	fflush(stdout);
-	LLVMFuzzerTestOneInput(bytes, size);
-	return 1;
-}
-
-/* A file, or all in a directory; how many. */
-static unsigned run_path(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *entry;
-	unsigned n = 0;
-
-	if (d == NULL)
-		return run_file(path);
-	while ((entry = readdir(d)) != NULL)
-		if (entry->d_name[0] != '.') {
-			char whole[4096];
-
-			snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name);
-			n += run_file(whole);
-		}
-	closedir(d);
-	return n;
-}
-
-static void leave_found(const uint8_t *bytes, size_t size)
-{
-	FILE *f = fopen("chan_fuzz.found", "wb");
-
-	if (f != NULL) {
-		fwrite(bytes, 1, size, f);
-		fclose(f);
-	}
-}
-
-static uint64_t scramble(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-/* Each is left in the file while it runs: what hangs or dies is there. */
-static unsigned run_random(unsigned seconds, uint64_t seed)
-{
-	const cc_time end = cc_after(seconds * CC_SEC);
-	unsigned n = 0;
-
-	for (; cc_now() < end; n++) {
-		uint8_t bytes[256];
-		const size_t size = scramble(&seed) % sizeof bytes;
-
-		for (size_t i = 0; i < size; i++)
-			bytes[i] = (uint8_t)(scramble(&seed) >> 32);
-		leave_found(bytes, size);
-		LLVMFuzzerTestOneInput(bytes, size);
-	}
-	unlink("chan_fuzz.found");
-	return n;
-}
-
-int main(int count, char **arg)
-{
-	unsigned n = 0;
-
-	verbose = getenv("CHAN_FUZZ_VERBOSE") != NULL;
-	if (count >= 3 && strcmp(arg[1], "--random") == 0) {
-		const uint64_t seed = count > 3 ? strtoull(arg[3], NULL, 0) : (uint64_t)cc_now();
-
-		printf("seed %llu\n", (unsigned long long)seed);
-		fflush(stdout);
-		n = run_random((unsigned)atoi(arg[2]), seed);
-	} else {
-		for (int i = 1; i < count; i++)
-			n += run_path(arg[i]);
-	}
-	printf("%u passed, 0 failed\n", n);
-	return n > 0 ? 0 : 2;
-}
-#endif
