@@ -138,11 +138,11 @@ CC_API int cc_domain_free(CCDomain *d);
 CC_API int cc_domain_exit(CCDomain *d);
 
 /* The caller, a fiber or an OS thread, becomes a strand; *out is his handle, for no other
- * than him.  EAGAIN: there are enough; ESHUTDOWN: the domain has ended.  Any thread;
- * never parks. */
+ * than him.  EAGAIN: there are enough; ESHUTDOWN: the domain has ended; ENOMEM, ENOTSUP.  Any
+ * thread; never parks. */
 CC_API int cc_domain_join(CCDomain *d, CCStrand **out);
-/* By the strand itself; what it had submitted and not entered for is retired.  Any thread;
- * never parks. */
+/* By the strand itself; what it had submitted and not entered for is retired.  EBUSY: it is in
+ * a call.  Any thread; never parks. */
 CC_API int cc_domain_leave(CCStrand *s);
 /* Its id, which nobody else has had or will have. */
 CC_API uint32_t cc_strand_id(const CCStrand *s);

@@ -4,6 +4,7 @@
 #include "os/fork.h"
 #include "os/pages.h"
 #include "park/user.h"
+#include "wait/thread.h"
 
 /* Addresses of user space are below that, wherever the library runs. */
 #define ADDRESS_LIMIT (UINT64_C(1) << 56)
@@ -170,6 +171,9 @@ int cc_domain_join(CCDomain *d, CCStrand **out)
 		return ENOTSUP;
 	if (d == NULL || out == NULL)
 		return EINVAL;
+	/* The record of a thread is made here: later nothing is allocated. */
+	if (cc__self() == NULL)
+		return ENOMEM;
 	if ((s = cc__strand_join(&d->strands, &err)) == NULL)
 		return err;
 	handle = &d->handle[s - d->strands.strand];
@@ -182,7 +186,10 @@ int cc_domain_leave(CCStrand *s)
 {
 	if (s == NULL)
 		return EINVAL;
+	if (!cc__strand_enter(s->strand))
+		return EBUSY;
 	cc__capring_strand_end(&s->domain->ring, cc__strand_id(s->strand));
+	cc__strand_exit(s->strand);
 	cc__strand_free(s->strand);
 	return 0;
 }

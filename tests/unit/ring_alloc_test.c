@@ -108,7 +108,8 @@ static int sleeper_of_rounds(void *arg)
 
 	for (uint32_t i = 1; i <= ROUNDS && entered >= 0; i++) {
 		cc__add(&r->gate.arrived, 1, CC__RELEASE);
-		TEST_UNTIL(cc__load(&r->gate.round, CC__ACQUIRE) >= i);
+		while (cc__load(&r->gate.round, CC__ACQUIRE) < i)
+			cc_yield();
 		cc__lock(&submitting, CC__RANK_RUNTIME);
 		push(r->w.d, park_entry(r->w.space, s, r->w.word, 0,
 		                        i == 2 ? (uint64_t)CC_MSEC : CC_CAP_NEVER));
@@ -116,7 +117,7 @@ static int sleeper_of_rounds(void *arg)
 		/* Others may be at the head: whoever is, is about to enter. */
 		while ((entered = cc_cap_enter(s, 0, 0)) >= 0 &&
 		       cc__load(&r->ends, CC__ACQUIRE) < i)
-			sched_yield();
+			cc_yield();
 	}
 	return cc_domain_leave(s);
 }
@@ -146,16 +147,17 @@ static void until_ended(struct round *r, uint32_t round)
 }
 
 /* Wake, timeout, interrupt, unmap, new generation, exit. */
-TEST(nobody_allocates)	/* covers: PRK-67/f, PRK-71/f */
+static void end_in_every_way(enum kind kind)
 {
 	static struct round r;
+	CCRuntime *rt = test_runtime_of(2);
 	struct cc__space *space;
 
 	memset(&r, 0, sizeof r);
 	world_open(&r.w);
 	space = &r.w.d->space;
 	for (int i = 0; i < SLEEPERS; i++)
-		sleeper_start(&r.s[i], NULL, THREAD, sleeper_of_rounds, &r);
+		sleeper_start(&r.s[i], rt, kind, sleeper_of_rounds, &r);
 	TEST_UNTIL(cc__load(&r.gate.arrived, CC__ACQUIRE) == SLEEPERS);
 	poison();
 	until_waiting(&r, 1);
@@ -184,6 +186,17 @@ TEST(nobody_allocates)	/* covers: PRK-67/f, PRK-71/f */
 		sleeper_join(&r.s[i]);
 	CHECK_EQ(read_all(&r), 0);
 	world_close(&r.w);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(nobody_allocates_for_threads)	/* covers: PRK-67/f, PRK-71/f */
+{
+	end_in_every_way(THREAD);
+}
+
+TEST(nobody_allocates_for_fibers)	/* covers: PRK-67/f, PRK-71/f */
+{
+	end_in_every_way(FIBER);
 }
 
 /* A million words of one object, and of one space. */

@@ -92,7 +92,7 @@ static int mutex_round(struct crowd *c, uint32_t random)
 	return cc_mutex_unlock(&c->mutex);
 }
 
-TEST(mutex_race)
+TEST(mutex_race)	/* covers: PRK-113/z */
 {
 	struct crowd c = {.round = mutex_round};
 
