@@ -527,11 +527,12 @@ int cc__space_wake(struct cc__space *s, struct cc__object *object, uint64_t gene
 
 cc_time cc__park_deadline(uint64_t timeout)
 {
-	const cc_time now = cc__now();
+	cc_time now;
 
 	if (timeout == CC_CAP_NEVER)
 		return CC_FOREVER;
 	if (timeout == 0)
 		return CC_NOW;
+	now = cc__now();
 	return timeout >= (uint64_t)(CC_FOREVER - now) ? CC_FOREVER - 1 : now + (cc_time)timeout;
 }

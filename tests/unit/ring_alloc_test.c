@@ -150,7 +150,8 @@ static void until_ended(struct round *r, uint32_t round)
 static void end_in_every_way(enum kind kind)
 {
 	static struct round r;
-	CCRuntime *rt = test_runtime_of(2);
+	/* One worker, which has run them all: none is still on its way. */
+	CCRuntime *rt = kind == FIBER ? test_runtime_of(1) : NULL;
 	struct cc__space *space;
 
 	memset(&r, 0, sizeof r);
@@ -186,7 +187,8 @@ static void end_in_every_way(enum kind kind)
 		sleeper_join(&r.s[i]);
 	CHECK_EQ(read_all(&r), 0);
 	world_close(&r.w);
-	CHECK_EQ(cc_runtime_free(rt), 0);
+	if (rt != NULL)
+		CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 TEST(nobody_allocates_for_threads)	/* covers: PRK-67/f, PRK-71/f */

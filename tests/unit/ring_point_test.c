@@ -422,8 +422,8 @@ TEST(one_strand_is_listed_and_woken_with_nothing_held)	/* covers: PRK-53/t, PRK-
 	start_waiting(&o.x, rt, FIBER, o.w.d, park_here(&o));
 	until_parked(&o.x.s);
 	n = node_of(&o);
+	TEST_UNTIL(cc__load(&seen.parks, CC__RELAXED) == 1);	/* logged after the move */
 	CHECK_EQ(cc__load(&seen.lists, CC__RELAXED), 1);
-	CHECK_EQ(cc__load(&seen.parks, CC__RELAXED), 1);
 	CHECK(cc__load(&seen.listed, CC__RELAXED) == sleeper_who(&o.x.s));
 	CHECK(n->sleeper.waiter->who == sleeper_who(&o.x.s));
 	CHECK(n->sleeper.key.place == (uintptr_t)o.w.word && n->id == o.x.entry.owner);
