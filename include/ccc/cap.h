@@ -270,17 +270,16 @@ CC_API void cc_cap_client_free(CCCapClient *c);
  * cancel point: INTERRUPTED. */
 CC_API int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
                               uint32_t expected, uint64_t timeout, CCParkStatus *status);
-/* UNPARK, and how many in *woken, which may be NULL.  One strand at a time does this or waits
- * for a completion, others wait for their turn.  ECANCELED: it may be done later.  A strand,
- * by itself; may park. */
+/* UNPARK, and how many in *woken, which may be NULL.  A strand, by itself; never parks. */
 CC_API int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
                                 uint32_t max, uint32_t *woken);
 
 /* Any other entry.  EINVAL: its user data are the client's, or it is a PARK; EAGAIN: no room,
  * or too many whose completions have not been read.  Any thread; never parks. */
 CC_API int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry);
-/* The next completion of what was submitted so.  ENOENT: there is none to come.  A strand, by
- * itself; may park; a cancel point. */
+/* The next completion of what was submitted so.  ENOENT: there is none to come.  One strand at
+ * a time waits for it, others wait for their turn.  A strand, by itself; may park; a cancel
+ * point. */
 CC_API int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out);
 
 #ifdef __cplusplus

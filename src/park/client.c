@@ -103,7 +103,8 @@ static void put_away(CCCapClient *c, const CCCapCompletion *done)
 	}
 }
 
-/* All that are there; one is left unread for who may be about to block (C4). */
+/* All that are there; one is left unread for who may be about to block (C4), unless that is
+ * the caller. */
 static void read_all(CCCapClient *c, bool my_turn)
 {
 	const struct cc__capring *r = &c->domain->ring;
@@ -122,68 +123,68 @@ static void read_all(CCCapClient *c, bool my_turn)
 
 /* ---- submit ---- */
 
-/* In *index, where it is.  EAGAIN: no room, or no slot. */
-static int submit(CCCapClient *c, CCCapSubmission *e, bool my_turn, struct cc__client_slot **slot,
-                  uint32_t *index)
+/* The slot where its completion will be.  NULL: no room, or no slot. */
+static struct cc__client_slot *submit(CCCapClient *c, CCCapSubmission *e)
 {
 	const struct cc__capring *r = &c->domain->ring;
-	int err = EAGAIN;
+	struct cc__client_slot *slot;
 
 	cc__lock(&c->lock, CC__RANK_CLIENT);
-	if ((*slot = take_slot(c)) != NULL) {
-		e->user_data = data_of(c, *slot);
-		/* Relaxed: written under this lock. */
-		*index = cc__load(cc__user_index(&r->user->sq_tail), CC__RELAXED);
-		if ((err = cc__user_push(r->user, r->sq_entries, e)) != 0)
-			(*slot)->used = false;
-		else if (my_turn)
-			c->ordinary = true;
+	if ((slot = take_slot(c)) != NULL) {
+		e->user_data = data_of(c, slot);
+		if (cc__user_push(r->user, r->sq_entries, e) != 0) {
+			slot->used = false;
+			slot = NULL;
+		}
 	}
 	cc__unlock(&c->lock);
-	return err;
-}
-
-/* The entry at `index` has been taken. */
-static bool is_taken(const CCCapClient *c, uint32_t index)
-{
-	CCCapRing *user = c->domain->ring.user;
-
-	/* Acquire: as for who writes another one there. */
-	return (int32_t)(cc__load(cc__user_index(&user->sq_head), CC__ACQUIRE) - index) > 0;
+	return slot;
 }
 
 /* What has come for the slot: true, and *result. */
-static bool look(CCCapClient *c, const struct cc__client_slot *slot, bool my_turn, int *result)
+static bool look(CCCapClient *c, const struct cc__client_slot *slot, int *result)
 {
 	bool done;
 
 	cc__lock(&c->lock, CC__RANK_CLIENT);
-	read_all(c, my_turn);
+	read_all(c, false);
 	if ((done = slot->done))
 		*result = slot->result;
 	cc__unlock(&c->lock);
 	return done;
 }
 
-static void give_back(CCCapClient *c, struct cc__client_slot *slot, bool my_turn)
+static void give_back(CCCapClient *c, struct cc__client_slot *slot)
 {
 	cc__lock(&c->lock, CC__RANK_CLIENT);
 	slot->used = false;
-	if (my_turn)
-		c->ordinary = false;
 	cc__unlock(&c->lock);
 }
 
-/* ---- park ---- */
+/* ---- park, unpark ---- */
 
-/* Those who have submitted before us and have yet to enter are about to: they are running. */
-static int enter_until_taken(CCCapClient *c, CCStrand *s, uint32_t index)
+/* The result of an entry, or CC_CAP_E_*: of an enter, and none has come.  Who stands in the
+ * way has submitted before us and is about to enter, or is inside with our entry: it is
+ * running. */
+static int complete(CCCapClient *c, CCStrand *s, CCCapSubmission *e)
 {
-	int result;
+	struct cc__client_slot *slot;
+	int entered, result = 0;
+	bool done;
 
-	while ((result = cc_cap_enter(s, 0, 0)) >= 0 && !is_taken(c, index))
+	while ((slot = submit(c, e)) == NULL) {
+		if ((entered = cc_cap_enter(s, 0, 0)) < 0)
+			return entered;
 		cc__thread_yield();
-	return result;
+	}
+	for (;;) {
+		entered = cc_cap_enter(s, 0, 0);
+		if ((done = look(c, slot, &result)) || entered < 0)
+			break;
+		cc__thread_yield();
+	}
+	give_back(c, slot);
+	return done ? result : entered;
 }
 
 int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
@@ -196,29 +197,36 @@ int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t
 	                     .address = (uintptr_t)word,
 	                     .length = expected,
 	                     .dependency = timeout};
-	struct cc__client_slot *slot = NULL;
-	uint32_t index = 0;
-	int entered, result = 0;
+	int result;
 
 	if (c == NULL || s == NULL || s->domain != c->domain)
 		return EINVAL;
-	while (submit(c, &e, false, &slot, &index) != 0)
-		if ((entered = cc_cap_enter(s, 0, 0)) < 0)
-			return error_of(entered);
-		else
-			cc__thread_yield();
-	entered = enter_until_taken(c, s, index);
-	/* It was completed before we came back, unless we are gone. */
-	if (!look(c, slot, false, &result))
-		result = entered < 0 ? entered : CC_CAP_E_GONE;
-	give_back(c, slot, false);
+	result = complete(c, s, &e);
 	if (result >= 0 && status != NULL)
 		*status = (CCParkStatus)result;
 	return error_of(result);
 }
 
-/* ---- one at a time ---- */
+int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
+                         uint32_t max, uint32_t *woken)
+{
+	CCCapSubmission e = {.opcode = CC_CAP_OP_UNPARK,
+	                     .cap = cap,
+	                     .address = (uintptr_t)word,
+	                     .length = max};
+	int result;
 
+	if (c == NULL || s == NULL || s->domain != c->domain)
+		return EINVAL;
+	result = complete(c, s, &e);
+	if (result >= 0 && woken != NULL)
+		*woken = (uint32_t)result;
+	return error_of(result);
+}
+
+/* ---- others ---- */
+
+/* Whose turn it is to wait for one. */
 static int take_turn(CCCapClient *c)
 {
 	struct cc__waiter w = {0};
@@ -242,49 +250,6 @@ static void pass_turn(CCCapClient *c)
 	cc__unlock(&c->turn.lock);
 	cc__batch_flush(&batch);
 }
-
-/* In turn: the result of an entry, or CC_CAP_E_*. */
-static int complete(CCCapClient *c, CCStrand *s, CCCapSubmission *e)
-{
-	struct cc__client_slot *slot = NULL;
-	uint32_t index = 0;
-	int entered, result = 0;
-
-	while (submit(c, e, true, &slot, &index) != 0)
-		if ((entered = cc_cap_enter(s, 0, 0)) < 0)
-			return entered;
-		else
-			cc__thread_yield();
-	while (!look(c, slot, true, &result))
-		if ((entered = cc_cap_enter(s, 1, CC_CAP_NEVER)) < 0) {
-			result = entered;
-			break;
-		}
-	give_back(c, slot, true);
-	return result;
-}
-
-int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
-                         uint32_t max, uint32_t *woken)
-{
-	CCCapSubmission e = {.opcode = CC_CAP_OP_UNPARK,
-	                     .cap = cap,
-	                     .address = (uintptr_t)word,
-	                     .length = max};
-	int result;
-
-	if (c == NULL || s == NULL || s->domain != c->domain)
-		return EINVAL;
-	if ((result = take_turn(c)) != 0)
-		return result;
-	result = complete(c, s, &e);
-	pass_turn(c);
-	if (result >= 0 && woken != NULL)
-		*woken = (uint32_t)result;
-	return error_of(result);
-}
-
-/* ---- others ---- */
 
 int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry)
 {

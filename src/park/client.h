@@ -7,9 +7,9 @@
  * C3  Whoever reads completions reads all that are there, and puts each where it belongs: the
  *     client's into their slots, others on a shelf.  A strand whose completion was read by
  *     another finds the result in its slot.
- * C4  Wakes and other ordinary entries are made by one strand at a time (`turn`).  It may
- *     block for completions; while it is about to, others leave the last one unread, so
- *     that it is not asleep when its own has been read by them. */
+ * C4  One strand at a time waits for the completions of others (`turn`), and may block for
+ *     them; while it is about to, others leave the last one unread, so that it is not
+ *     asleep when its own has been read by them.  A park or a wake never waits for it. */
 #ifndef CC__PARK_CLIENT_H
 #define CC__PARK_CLIENT_H
 
