@@ -124,6 +124,7 @@ int cc__space_map(struct cc__space *s, const struct cc__region *what)
 	if (!s->over && (place = place_for(s, what, &err)) != NULL) {
 		*place = *what;
 		place->leaving = 0;
+		place->stays = false;
 		s->mapped++;
 		if (what->object != NULL)
 			cc__object_hold(what->object);
@@ -159,10 +160,11 @@ static void drain(struct cc__space *s, const struct cc__region *r)
 	CC_POINT("space.after_drain", s);
 }
 
-/* Of what was marked so, place i: drained, and gone, unless its addresses stay. */
-static void finish(struct cc__space *s, struct cc__region *place, uint64_t mark, bool stays)
+/* Of what was marked so: drained, and gone, unless its addresses stay. */
+static void finish(struct cc__space *s, struct cc__region *place, uint64_t mark)
 {
 	struct cc__region r;
+	bool stays;
 
 	cc__lock(&s->lock, CC__RANK_SPACE);
 	r = *place;
@@ -171,7 +173,7 @@ static void finish(struct cc__space *s, struct cc__region *place, uint64_t mark,
 		return;
 	drain(s, &r);
 	cc__lock(&s->lock, CC__RANK_SPACE);
-	if (stays) {
+	if ((stays = place->stays)) {	/* and nobody has cleared all meanwhile */
 		place->access = 0;
 		place->leaving = 0;
 	} else {
@@ -192,12 +194,14 @@ static int take_away(struct cc__space *s, uint64_t base, bool stays)
 	for (unsigned i = 0; i < s->regions && place == NULL; i++)
 		if (s->region[i].length > 0 && s->region[i].base == base)
 			place = &s->region[i];
-	if (place != NULL && !(leaving = place->leaving != 0))
+	if (place != NULL && !(leaving = place->leaving != 0)) {
 		place->leaving = 1;
+		place->stays = stays;
+	}
 	cc__unlock(&s->lock);
 	if (place == NULL || leaving)
 		return place == NULL ? ENOENT : EBUSY;
-	finish(s, place, 1, stays);
+	finish(s, place, 1);
 	return 0;
 }
 
@@ -222,12 +226,14 @@ static int clear(struct cc__space *s, bool over)
 	}
 	s->over = over;
 	mark = ++s->generation;
-	for (unsigned i = 0; i < s->regions; i++)
+	for (unsigned i = 0; i < s->regions; i++) {
+		s->region[i].stays = false;	/* whoever takes it away */
 		if (s->region[i].length > 0 && s->region[i].leaving == 0)
 			s->region[i].leaving = mark;
+	}
 	cc__unlock(&s->lock);
 	for (unsigned i = 0; i < s->regions; i++)
-		finish(s, &s->region[i], mark, false);
+		finish(s, &s->region[i], mark);
 	return 0;
 }
 

@@ -53,6 +53,7 @@ struct cc__region {
 	const void *memory;		/* where we find `base`; the host's.  NULL: there */
 	/* A2: 0; 1 if it is taken away by itself; else the generation that ends it. */
 	uint64_t leaving;
+	bool stays;			/* when it has left: the addresses, without access */
 };
 
 struct cc__space {
