@@ -137,7 +137,7 @@ static bool promise(struct cc__capring *r)
 	bool fits;
 
 	cc__lock(&r->done.lock, CC__RANK_DONE);
-	if ((fits = room(r) > 0))
+	if ((fits = room(r) > 0 && !r->over))
 		r->promised++;
 	cc__unlock(&r->done.lock);
 	return fits;
@@ -363,16 +363,16 @@ static struct cc__wake ended(struct cc__node *n, int result)
 	return settle_kept(s->ring, s->user_data, result, &s->keeps);
 }
 
-/* Completed in all cases, here or by whoever ends it.  True: it may have slept. */
+/* Completed in all cases, here or by whoever ends it.  True: it has slept. */
 static bool park(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e)
 {
 	struct cc__node_wait w = {.address = e->address, .expected = e->length};
 	struct cc__cap cap;
-	const int err = authority(r, e->cap, &cap);
+	int result = authority(r, e->cap, &cap);
 
 	nudge(r);	/* what comes behind it is anybody's */
-	if (err != 0) {
-		cc__wake(settle(r, e->user_data, err));
+	if (result != 0) {
+		cc__wake(settle(r, e->user_data, result));
 		return false;
 	}
 	w.deadline = cc__park_deadline(e->dependency);
@@ -382,10 +382,10 @@ static bool park(struct cc__capring *r, struct cc__strand *self, const CCCapSubm
 	self->user_data = e->user_data;
 	self->node.admit = admit;
 	self->node.ended = ended;
-	cc__node_wait(&self->node, &w);
+	result = cc__node_wait(&self->node, &w);
 	if (cap.object != NULL)
 		cc__object_drop(cap.object);
-	return true;
+	return result >= 0 && result != CC_PARK_VALUE_MISMATCH && w.deadline != CC_NOW;
 }
 
 static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
@@ -410,7 +410,7 @@ static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
 		cc__wake(settle(r, e->user_data, when == CC_NOW ? 0 : CC_CAP_E_AGAIN));
 }
 
-/* True: the caller may have slept. */
+/* True: the caller has slept. */
 static bool execute(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e,
                     int error)
 {
@@ -502,6 +502,21 @@ static int block(struct cc__capring *r, struct visit *v, uint64_t seen)
 	}
 }
 
+/* Before entries are taken: 0 or CC_CAP_E_*; in *seen, the changes so far. */
+static int begin(struct cc__capring *r, uint64_t *seen)
+{
+	int result = 0;
+
+	cc__lock(&r->done.lock, CC__RANK_DONE);
+	*seen = r->moved;
+	if (r->over)
+		result = CC_CAP_E_GONE;
+	else if (!refresh(r))
+		result = CC_CAP_E_RING;
+	cc__unlock(&r->done.lock);
+	return result;
+}
+
 /* BLOCK: once more. */
 static int visit_once(struct cc__capring *r, struct visit *v)
 {
@@ -509,10 +524,8 @@ static int visit_once(struct cc__capring *r, struct visit *v)
 	uint64_t seen;
 	int result;
 
-	cc__lock(&r->done.lock, CC__RANK_DONE);
-	seen = r->moved;
-	cc__unlock(&r->done.lock);
-	if ((result = take_all(r, v->self, ENTER, &v->slept)) != 0)
+	if ((result = begin(r, &seen)) != 0 ||
+	    (result = take_all(r, v->self, ENTER, &v->slept)) != 0)
 		return result;
 	CC_POINT("ring.before_block", r);
 	cc__lock(&r->done.lock, CC__RANK_DONE);
@@ -552,8 +565,11 @@ int cc__capring_poll(struct cc__capring *r)
 {
 	struct cc__wake wake;
 	bool slept = false;
-	int result = take_all(r, NULL, POLL, &slept);
+	uint64_t seen;
+	int result = begin(r, &seen);
 
+	if (result == 0)
+		result = take_all(r, NULL, POLL, &slept);
 	cc__lock(&r->done.lock, CC__RANK_DONE);
 	complete_timers(r);
 	if (result == 0)

@@ -1,0 +1,77 @@
+/* ring_enter_test.c - what an enter or a poll takes, and when it waits. */
+#include <errno.h>
+
+#include "domains.h"
+
+struct own {
+	struct world w;
+	CCStrand *s;
+};
+
+static void own_open(struct own *o)
+{
+	world_open(&o->w);
+	o->s = joined(o->w.d);
+}
+
+static void own_close(struct own *o)
+{
+	CHECK_EQ(cc_domain_leave(o->s), 0);
+	world_close(&o->w);
+}
+
+/* Only who has slept in a PARK need not wait for completions. */
+TEST(enter_waits_after_a_park_that_did_not_sleep)
+{
+	const struct {
+		uint32_t expected;
+		uint64_t timeout;
+	} wait[] = {{1, CC_CAP_NEVER}, {0, 0}};
+
+	for (int i = 0; i < 2; i++) {
+		struct own o;
+		uint32_t timer = 0;
+
+		own_open(&o);
+		CHECK_EQ(cc_domain_grant_timer(o.w.d, &timer), 0);
+		push(o.w.d, (CCCapSubmission){.opcode = CC_CAP_OP_TIMER,
+		                              .cap = timer,
+		                              .dependency = 10 * CC_MSEC});
+		push(o.w.d, park_entry(o.w.space, o.s, o.w.word, wait[i].expected, wait[i].timeout));
+		CHECK_EQ(cc_cap_enter(o.s, 2, CC_CAP_NEVER), 2);
+		push(o.w.d, park_entry(o.w.space, o.s, o.w.word, 0, CC_MSEC));
+		CHECK_EQ(cc_cap_enter(o.s, 4, CC_CAP_NEVER), 3);
+		own_close(&o);
+	}
+}
+
+TEST(nothing_is_taken_if_an_index_makes_no_sense)	/* covers: PRK-96/u */
+{
+	struct own o;
+	CCCapRing *r;
+
+	own_open(&o);
+	r = cc_domain_ring(o.w.d);
+	push(o.w.d, nop_entry(3));
+	r->cq_head = 7;
+	CHECK_EQ(cc_cap_enter(o.s, 0, 0), CC_CAP_E_RING);
+	CHECK_EQ(cc_cap_poll(o.w.d), CC_CAP_E_RING);
+	CHECK_EQ(r->sq_head, 0);
+	CHECK_EQ(r->cq_tail, 0);
+	r->cq_head = 0;
+	CHECK_EQ(cc_cap_enter(o.s, 0, 0), 1);
+	own_close(&o);
+}
+
+TEST(nothing_is_taken_when_the_domain_has_ended)	/* covers: PRK-65/u */
+{
+	struct own o;
+
+	own_open(&o);
+	push(o.w.d, nop_entry(3));
+	CHECK_EQ(cc_domain_exit(o.w.d), 0);
+	CHECK_EQ(cc_cap_poll(o.w.d), CC_CAP_E_GONE);
+	CHECK_EQ(cc_cap_enter(o.s, 0, 0), CC_CAP_E_GONE);
+	CHECK_EQ(cc_domain_ring(o.w.d)->sq_head, 0);
+	own_close(&o);
+}
