@@ -142,7 +142,7 @@ CC_API int cc_domain_exit(CCDomain *d);
  * thread; never parks. */
 CC_API int cc_domain_join(CCDomain *d, CCStrand **out);
 /* By the strand itself; what it had submitted and not entered for is retired.  EBUSY: it is in
- * a call.  Any thread; never parks. */
+ * a call; EINVAL: it has left.  Any thread; never parks. */
 CC_API int cc_domain_leave(CCStrand *s);
 /* Its id, which nobody else has had or will have. */
 CC_API uint32_t cc_strand_id(const CCStrand *s);
@@ -235,8 +235,8 @@ CC_API int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout);
 CC_API int cc_cap_poll(CCDomain *d);
 
 /* The direct door (park.h) for a strand: its waits check the address as PARK does, and end
- * as those do.  EFAULT: nothing that could be read is mapped there; ESHUTDOWN: the strand or
- * the domain has ended (INTERRUPTED); EBUSY: the strand waits already.  What ends because
+ * as those do.  EFAULT: nothing that could be read is mapped there; ESHUTDOWN, of a wake too:
+ * the strand or the domain has ended (INTERRUPTED); EBUSY: the strand waits already.  What ends because
  * of an unmap returns 0 with INTERRUPTED.  Valid as long as the strand. */
 CC_API CCParkSpace *cc_strand_park_space(CCStrand *s);
 

@@ -251,16 +251,20 @@ bool cc__strand_interrupt(struct cc__strands *all, uint32_t id)
 	return true;
 }
 
-void cc__strand_free(struct cc__strand *s)
+bool cc__strand_free(struct cc__strand *s)
 {
 	struct cc__strands *all = s->all;
+	bool joined;
 
 	CC__CHECK(!cc__node_waits(&s->node) && cc__load(&s->inside, CC__RELAXED) == 0,
 	          "K4: a strand is freed in a call of its own");	/* Relaxed: the caller's own */
 	cc__lock(&all->lock, CC__RANK_CAPS);
-	s->joined = false;
-	all->used--;
+	if ((joined = s->joined)) {
+		s->joined = false;
+		all->used--;
+	}
 	cc__unlock(&all->lock);
+	return joined;
 }
 
 void cc__strands_end(struct cc__strands *all)

@@ -89,8 +89,8 @@ struct cc__strand *cc__strand_join(struct cc__strands *all, int *err);
 bool cc__strand_end(struct cc__strands *all, uint32_t id);
 /* The wait that it is in, if any, is interrupted.  False: as above. */
 bool cc__strand_interrupt(struct cc__strands *all, uint32_t id);
-/* Its record goes; it has ended, and is in no call. */
-void cc__strand_free(struct cc__strand *s);
+/* Its record goes; it has ended, and is in no call.  False: it is gone already. */
+bool cc__strand_free(struct cc__strand *s);
 /* All end, and nobody joins any more. */
 void cc__strands_end(struct cc__strands *all);
 

@@ -103,6 +103,13 @@ int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc
 	return tell(cc__park_sleep(b, &s, deadline), deadline, status);
 }
 
+static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint32_t max)
+{
+	if (!cc__node_lives(&s->node))
+		return CC_CAP_E_GONE;
+	return cc__space_wake(s->node.space, NULL, 0, (uintptr_t)word, max);
+}
+
 int cc_park_wake(CCParkSpace *space, const uint32_t *word, uint32_t max, uint32_t *woken)
 {
 	const int err = max == 0 ? EINVAL : refuse(space, word);
@@ -112,11 +119,10 @@ int cc_park_wake(CCParkSpace *space, const uint32_t *word, uint32_t max, uint32_
 	if (err != 0)
 		return err;
 	if (space->strand != NULL) {
-		const int result = cc__space_wake(space->strand->node.space, NULL, 0,
-		                                  (uintptr_t)word, max);
+		const int result = wake_as_strand(space->strand, word, max);
 
 		if (result < 0)
-			return EINVAL;
+			return result == CC_CAP_E_GONE ? ESHUTDOWN : EINVAL;
 		count = (uint32_t)result;
 	} else {
 		key = cc__park_trusted_key(word);

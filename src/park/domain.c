@@ -190,8 +190,7 @@ int cc_domain_leave(CCStrand *s)
 		return EBUSY;
 	cc__capring_strand_end(&s->domain->ring, cc__strand_id(s->strand));
 	cc__strand_exit(s->strand);
-	cc__strand_free(s->strand);
-	return 0;
+	return cc__strand_free(s->strand) ? 0 : EINVAL;
 }
 
 uint32_t cc_strand_id(const CCStrand *s)

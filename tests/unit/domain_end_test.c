@@ -42,3 +42,62 @@ TEST(a_revoke_that_meets_the_end_keeps_nothing)	/* covers: PRK-75/u, PRK-22/u */
 		CHECK_EQ(cc__park_charged() - before, 0);
 	}
 }
+
+/* ---- strands ---- */
+
+TEST(a_strand_leaves_once)	/* covers: RES-29/u */
+{
+	struct world w;
+	CCStrand *s;
+
+	world_open(&w);
+	s = joined(w.d);
+	CHECK_EQ(cc_domain_leave(s), 0);
+	CHECK_EQ(cc_domain_leave(s), EINVAL);
+	CHECK_EQ(cc_cap_enter(s, 0, 0), CC_CAP_E_GONE);
+	CHECK_EQ(ledger(w.d).strands, 0);
+	world_close(&w);
+}
+
+TEST(a_strand_does_not_leave_while_it_waits)	/* covers: PRK-66/f */
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct world w;
+	struct waiting x;
+	CCStrand *s;
+
+	world_open(&w);
+	s = joined(w.d);
+	start_waiting(&x, rt, FIBER, w.d, park_entry(w.space, s, w.word, 0, CC_CAP_NEVER));
+	CHECK_EQ(cc_domain_leave(x.strand), EBUSY);
+	CHECK(is_waiting(w.d, x.entry.owner));
+	CHECK_EQ(result_of(s, unpark_entry(w.space, &w.word[1], 1)), 0);
+	push(w.d, unpark_entry(w.space, w.word, 1));
+	CHECK_EQ(cc_cap_enter(s, 2, CC_CAP_NEVER), 2);
+	sleeper_join(&x.s);
+	CHECK_EQ(cc_domain_leave(s), 0);
+	world_close(&w);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(who_has_been_ended_wakes_nobody)
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct world w;
+	struct waiting x;
+	CCStrand *s;
+	uint32_t woken = 77;
+
+	world_open(&w);
+	s = joined(w.d);
+	start_waiting(&x, rt, FIBER, w.d, park_entry(w.space, s, w.word, 0, CC_CAP_NEVER));
+	CHECK_EQ(cc_domain_end(w.d, cc_strand_id(s)), 0);
+	CHECK_EQ(cc_park_wake(cc_strand_park_space(s), w.word, 1, &woken), ESHUTDOWN);
+	CHECK_EQ(woken, 77);
+	CHECK_EQ(cc_domain_interrupt(w.d, x.entry.owner), 0);
+	sleeper_join(&x.s);
+	CHECK_EQ(pop(w.d, NULL), CC_PARK_INTERRUPTED);
+	CHECK_EQ(cc_domain_leave(s), 0);
+	world_close(&w);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
