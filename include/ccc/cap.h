@@ -224,8 +224,8 @@ CC_API int cc_cap_pop(CCDomain *d, CCCapCompletion *completion);
 /* Take what has been submitted, in order, as far as it can be completed; an entry that is
  * another strand's stays, with what comes behind.  The caller's own PARK sleeps here.  Then
  * wait until there are `min_complete` completions to read, for so many nanoseconds or
- * CC_CAP_NEVER, unless it has slept in a PARK.  The number of completions that can be
- * read; BUSY: it would have to wait, and another one does; what was submitted has been
+ * CC_CAP_NEVER, unless it has slept in a PARK, or some have to be read before more can be
+ * taken.  The number of completions that can be read; BUSY: it would have to wait, and another one does; what was submitted has been
  * taken all the same.  A strand, by itself; may park; a cancel point. */
 CC_API int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout);
 

@@ -288,7 +288,8 @@ static bool is_for(struct cc__capring *r, const struct cc__strand *self, enum mo
 	return !parks || *error != 0 || e->owner == cc__strand_id(self);
 }
 
-/* 1: it has been taken, and its completion is promised; 0: nothing can be; or CC_CAP_E_RING. */
+/* 1: it has been taken, and its completion is promised; 0: there is nothing for us; or
+ * CC_CAP_E_*: AGAIN, no completion can be promised; RING. */
 static int take(struct cc__capring *r, const struct cc__strand *self, enum mode mode,
                 CCCapSubmission *e, int *error)
 {
@@ -296,8 +297,10 @@ static int take(struct cc__capring *r, const struct cc__strand *self, enum mode 
 
 	cc__lock(&r->lock, CC__RANK_RING);
 	got = next(r, e);
-	if (got > 0 && !(is_for(r, self, mode, e, error) && promise(r)))
+	if (got > 0 && !is_for(r, self, mode, e, error))
 		got = 0;
+	if (got > 0 && !promise(r))
+		got = CC_CAP_E_AGAIN;
 	if (got > 0) {
 		r->sq_head++;
 		/* Release: we have read it, to the user's acquire before he writes another. */
@@ -436,7 +439,7 @@ static bool execute(struct cc__capring *r, struct cc__strand *self, const CCCapS
 	return false;
 }
 
-/* As many as can be taken.  0 or CC_CAP_E_RING. */
+/* As many as can be taken.  0, or why not all: CC_CAP_E_AGAIN or RING. */
 static int take_all(struct cc__capring *r, struct cc__strand *self, enum mode mode, bool *slept)
 {
 	CCCapSubmission e;
@@ -458,8 +461,15 @@ struct visit {
 	uint32_t wanted;
 	cc_time deadline;
 	bool slept;		/* in a wait of its own: it need not wait for more */
+	bool full;		/* there is more to take when a completion has been read */
 	bool blocked;		/* it is the one that may block (R6) */
 };
+
+/* So many completions are enough. */
+static uint32_t wanted(const struct visit *v)
+{
+	return v->full && v->wanted > 1 ? 1 : v->wanted;
+}
 
 /* done.lock: the number of completions, or CC_CAP_E_*, or that it has to block. */
 enum { BLOCK = INT32_MIN };
@@ -469,7 +479,7 @@ static int look(struct cc__capring *r, const struct visit *v)
 		return CC_CAP_E_GONE;
 	if (!refresh(r))
 		return CC_CAP_E_RING;
-	if (to_be_read(r) >= v->wanted || v->slept || v->deadline == CC_NOW ||
+	if (to_be_read(r) >= wanted(v) || v->slept || v->deadline == CC_NOW ||
 	    (v->deadline != CC_FOREVER && cc__now() >= v->deadline))
 		return (int)to_be_read(r);
 	return r->entering && !v->blocked ? CC_CAP_E_BUSY : BLOCK;
@@ -487,7 +497,7 @@ static int block(struct cc__capring *r, struct visit *v, uint64_t seen)
 		cc__unlock(&r->done.lock);
 		return BLOCK;
 	}
-	r->wanted = v->wanted;
+	r->wanted = wanted(v);
 	r->seen = seen;
 	switch (cc__wait(&r->done, &w, until)) {
 	case ECANCELED:
@@ -525,8 +535,9 @@ static int visit_once(struct cc__capring *r, struct visit *v)
 	int result;
 
 	if ((result = begin(r, &seen)) != 0 ||
-	    (result = take_all(r, v->self, ENTER, &v->slept)) != 0)
+	    (result = take_all(r, v->self, ENTER, &v->slept)) == CC_CAP_E_RING)
 		return result;
+	v->full = result == CC_CAP_E_AGAIN;
 	CC_POINT("ring.before_block", r);
 	cc__lock(&r->done.lock, CC__RANK_DONE);
 	complete_timers(r);
@@ -572,7 +583,7 @@ int cc__capring_poll(struct cc__capring *r)
 		result = take_all(r, NULL, POLL, &slept);
 	cc__lock(&r->done.lock, CC__RANK_DONE);
 	complete_timers(r);
-	if (result == 0)
+	if (result == 0 || result == CC_CAP_E_AGAIN)
 		result = refresh(r) ? (int)to_be_read(r) : CC_CAP_E_RING;
 	wake = release_blocked(r, 0);
 	cc__unlock(&r->done.lock);

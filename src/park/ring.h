@@ -15,7 +15,8 @@
  * R5  A wait is taken from the ring before its strand sleeps, and completed by whoever
  *     ends it, once: with its promise, or in silence if the strand is gone.
  * R6  One strand at a time is blocked for completions.  It is woken when there are enough,
- *     and also when something has changed that might let it go on taking entries.
+ *     and also when something has changed that might let it go on taking entries.  One is
+ *     enough if entries are left that could be promised nothing: they wait for the reader.
  *
  * Locks: ring, capabilities, space, node, bucket, completions.  None is held when
  * somebody sleeps or is woken. */

@@ -45,6 +45,27 @@ TEST(enter_waits_after_a_park_that_did_not_sleep)
 	}
 }
 
+/* One who sleeps has a place, a completion that is there the other: what comes behind them can
+ * only be taken when we have come back to read. */
+TEST(enter_comes_back_when_it_has_to_be_read)	/* covers: PRK-59/u, PRK-92/u */
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct waiting x;
+	struct own o;
+
+	world_open_with(&o.w, &(CCDomainOptions){.completions = 2});
+	o.s = joined(o.w.d);
+	start_waiting(&x, rt, FIBER, o.w.d, park_entry(o.w.space, o.s, o.w.word, 0, CC_CAP_NEVER));
+	push(o.w.d, nop_entry(1));
+	push(o.w.d, unpark_entry(o.w.space, o.w.word, 1));
+	CHECK_EQ(cc_cap_enter(o.s, 2, CC_CAP_NEVER), 1);
+	CHECK_EQ(pop(o.w.d, NULL), 0);
+	CHECK_EQ(cc_cap_enter(o.s, 2, CC_CAP_NEVER), 2);
+	sleeper_join(&x.s);
+	own_close(&o);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 TEST(nothing_is_taken_if_an_index_makes_no_sense)	/* covers: PRK-96/u */
 {
 	struct own o;
