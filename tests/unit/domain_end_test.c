@@ -101,3 +101,90 @@ TEST(who_has_been_ended_wakes_nobody)
 	world_close(&w);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
+
+/* ---- many, and at the same address ---- */
+
+enum { CROWD = 40 };
+
+/* More than are woken in one go, and all of them before the call returns. */
+TEST(all_of_a_crowd_are_told_before_the_addresses_are_free)	/* covers: PRK-22/u, PRK-98/u */
+{
+	CCRuntime *rt = test_runtime_of(2);
+	static struct waiting x[CROWD];
+	struct world w;
+	CCStrand *s;
+
+	world_open_with(&w, &(CCDomainOptions){.completions = 64});
+	s = joined(w.d);
+	for (int i = 0; i < CROWD; i++)
+		start_waiting(&x[i], rt, FIBER, w.d,
+		              park_entry(w.space, s, w.word, 0, CC_CAP_NEVER));
+	CHECK_EQ(cc_domain_unmap(w.d, w.word), 0);
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EQ(pop(w.d, NULL), CC_PARK_INTERRUPTED);
+	for (int i = 0; i < CROWD; i++)
+		sleeper_join(&x[i].s);
+	CHECK_EQ(cc_domain_leave(s), 0);
+	world_close(&w);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* Two domains see an object at the same address; one of them does no more. */
+TEST(an_unmap_ends_nobody_of_another_domain)	/* covers: PRK-17/u */
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct world w[2];
+	struct waiting x[2];
+	CCCapObject *o;
+	CCStrand *s[2];
+
+	CHECK_EQ(cc_cap_object_create(&o, sizeof w->word), 0);
+	for (int i = 0; i < 2; i++) {
+		uint32_t cap = 0, shared = 0;
+
+		world_open(&w[i]);
+		s[i] = joined(w[i].d);
+		CHECK_EQ(cc_domain_unmap(w[i].d, w[i].word), 0);
+		CHECK_EQ(cc_domain_grant_object(w[i].d, o, &cap), 0);
+		CHECK_EQ(cc_domain_derive(w[i].d, cap, &shared), 0);
+		CHECK_EQ(cc_domain_map_object(w[i].d, cap, 0, w[0].word, sizeof w->word,
+		                              CC_CAP_READ),
+		         0);
+		start_waiting(&x[i], rt, FIBER, w[i].d,
+		              park_entry(shared, s[i], w[0].word, 0, CC_CAP_NEVER));
+	}
+	CHECK_EQ(cc_domain_unmap(w[0].d, w[0].word), 0);
+	CHECK_EQ(pop(w[0].d, NULL), CC_PARK_INTERRUPTED);
+	CHECK_EQ(pop(w[1].d, NULL), NOTHING);
+	CHECK_EQ(cc_domain_unmap(w[1].d, w[0].word), 0);
+	CHECK_EQ(pop(w[1].d, NULL), CC_PARK_INTERRUPTED);
+	for (int i = 0; i < 2; i++) {
+		sleeper_join(&x[i].s);
+		CHECK_EQ(cc_domain_leave(s[i]), 0);
+		world_close(&w[i]);
+	}
+	cc_cap_object_drop(o);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- what an exit finds ---- */
+
+TEST(an_exit_gives_back_what_timers_were_promised)	/* covers: PRK-78/u */
+{
+	struct world w;
+	CCStrand *s;
+	uint32_t timer = 0;
+
+	world_open(&w);
+	s = joined(w.d);
+	CHECK_EQ(cc_domain_grant_timer(w.d, &timer), 0);
+	push(w.d, (CCCapSubmission){
+	              .opcode = CC_CAP_OP_TIMER, .cap = timer, .dependency = 3600 * CC_SEC});
+	CHECK_EQ(cc_cap_enter(s, 0, 0), 0);
+	CHECK_EQ(ledger(w.d).promised, 1);
+	CHECK_EQ(cc_domain_exit(w.d), 0);
+	CHECK_EQ(ledger(w.d).promised, 0);
+	CHECK_EQ(ledger(w.d).timers, 0);
+	CHECK_EQ(cc_domain_leave(s), 0);
+	world_close(&w);
+}

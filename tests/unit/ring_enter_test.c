@@ -96,3 +96,56 @@ TEST(nothing_is_taken_when_the_domain_has_ended)	/* covers: PRK-65/u */
 	CHECK_EQ(cc_domain_ring(o.w.d)->sq_head, 0);
 	own_close(&o);
 }
+
+struct blocked {
+	CCDomain *d;
+	int entered;
+	struct sleeper s;
+};
+
+static int blocked_main(void *arg)
+{
+	struct blocked *b = arg;
+	CCStrand *s = joined(b->d);
+
+	b->entered = cc_cap_enter(s, 1, CC_CAP_NEVER);
+	return cc_domain_leave(s);
+}
+
+static void start_blocked(struct blocked *b, CCDomain *d)
+{
+	*b = (struct blocked){.d = d};
+	sleeper_start(&b->s, NULL, THREAD, blocked_main, b);
+	TEST_UNTIL(on_list(&d->ring.done));
+}
+
+/* Nobody else waits: only the exit itself can tell it. */
+TEST(an_exit_tells_who_is_blocked)	/* covers: PRK-65/u */
+{
+	struct blocked b;
+	struct world w;
+
+	world_open(&w);
+	start_blocked(&b, w.d);
+	CHECK_EQ(cc_domain_exit(w.d), 0);
+	CHECK_EQ(sleeper_join(&b.s), 0);
+	CHECK_EQ(b.entered, CC_CAP_E_GONE);
+	world_close(&w);
+}
+
+TEST(who_is_blocked_sees_to_timers_that_come_later)
+{
+	struct blocked b;
+	struct own o;
+	uint32_t timer = 0;
+
+	own_open(&o);
+	CHECK_EQ(cc_domain_grant_timer(o.w.d, &timer), 0);
+	start_blocked(&b, o.w.d);
+	push(o.w.d, (CCCapSubmission){
+	                .opcode = CC_CAP_OP_TIMER, .cap = timer, .dependency = 10 * CC_MSEC});
+	CHECK(cc_cap_enter(o.s, 0, 0) >= 0);
+	CHECK_EQ(sleeper_join(&b.s), 0);
+	CHECK_EQ(b.entered, 1);
+	own_close(&o);
+}
