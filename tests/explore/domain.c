@@ -1,6 +1,6 @@
 /* domain.c - memory of domains and objects that is freed as soon as nobody holds it, while
- * somebody of another domain has just woken who was there; and slots of strands that are
- * used again.
+ * somebody of another domain has just woken who was there; slots of strands that are used
+ * again; who is blocked behind a wait that has no end of its own.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c park/engine.c park/space.c park/cap.c
  *	park/ring.c */
@@ -191,6 +191,40 @@ static void unmap_and_release(void)
 
 SCENARIO(object_is_freed_by_its_waiter, .init = open_with_two,
          .body = {park_and_leave, unmap_and_release}, .final = all_freed, .leaks = true,
+         .weak = MC_NONE, .bound = 2)
+
+/* ---- an entry stands behind the wait ---- */
+
+static void open_with_nop(void)
+{
+	const CCCapSubmission nop = {.opcode = CC_CAP_OP_NOP};
+
+	open_all();
+	MC_ASSERT(cc__user_push(&first->user.ring, 2, &nop) == 0);
+}
+
+static void park(void)
+{
+	be_thread();
+	entered[FIRST] = cc__capring_enter(&first->ring, &first->strand[FIRST], 0, 0);
+}
+
+static void await_and_revoke(void)
+{
+	be_thread();
+	entered[SECOND] = cc__capring_enter(&first->ring, &first->strand[SECOND], 1, CC_CAP_NEVER);
+	cc__object_revoke(&object->o);
+}
+
+static void both_done(void)
+{
+	check_threads_at_rest();
+	MC_ASSERT(entered[SECOND] == 1 && first->ring.promised == 0 && first->ring.kept == 0);
+}
+
+/* The wait goes on for ever, and only a nudge tells who is blocked that the head has moved. */
+SCENARIO(ring_blocked_is_told_that_the_head_moved, .init = open_with_nop,
+         .body = {park, await_and_revoke}, .final = both_done, .spurious = MC_NONE,
          .weak = MC_NONE, .bound = 2)
 
 /* ---- a slot that is used again ---- */

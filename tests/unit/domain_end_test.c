@@ -94,6 +94,8 @@ TEST(who_has_been_ended_wakes_nobody)
 	CHECK_EQ(cc_domain_end(w.d, cc_strand_id(s)), 0);
 	CHECK_EQ(cc_park_wake(cc_strand_park_space(s), w.word, 1, &woken), ESHUTDOWN);
 	CHECK_EQ(woken, 77);
+	/* It is gone, whatever else is wrong. */
+	CHECK_EQ(cc_park_wait(cc_strand_park_space(s), &woken, 0, CC_FOREVER, NULL), ESHUTDOWN);
 	CHECK_EQ(cc_domain_interrupt(w.d, x.entry.owner), 0);
 	sleeper_join(&x.s);
 	CHECK_EQ(pop(w.d, NULL), CC_PARK_INTERRUPTED);
