@@ -52,6 +52,10 @@ explore: ## search the interleavings of the wait protocols
 	@tools/setup build test
 	@if [ -x tools/explore ]; then tools/explore; else echo "tools/explore: not there"; exit 1; fi
 
+park-kernel: ## boot the park engine as a kernel in QEMU: smoke tests, measurement
+	@tools/setup build kernel
+	@$(MAKE) -s -C kernel run
+
 lint: ## layer order, one door to atomics, names, sizes
 	@tools/lint
 
@@ -66,6 +70,6 @@ clean: ## remove build/
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-.PHONY: all run test check bench install accept explore lint conformance format clean help
+.PHONY: all run test check bench install accept explore park-kernel lint conformance format clean help

@@ -1,0 +1,14 @@
+/* timer.h - the clock of the kernel: a tick each millisecond. */
+#ifndef KERNEL_TIMER_H
+#define KERNEL_TIMER_H
+
+#include "base/atomic.h"
+
+void timer_start(void);
+/* The interrupt. */
+void timer_tick(void);
+
+cc_time timer_now(void);
+uint64_t timer_ticks(void);
+
+#endif

@@ -1,0 +1,115 @@
+/* smoke_kernel.c - the ground: processes are apart, faults end one of them, threads take turns. */
+#include "check.h"
+#include "park.h"
+
+/* ---- faults ---- */
+
+static cc__a32 own;		/* at the same address in each process */
+
+static int write_to_kernel(uint64_t argument)
+{
+	(void)argument;
+	*(volatile char *)0xffffffff80100000 = 1;
+	return 0;
+}
+
+static int write_to_text(uint64_t argument)
+{
+	*(volatile char *)(uintptr_t)argument = 1;
+	return 0;
+}
+
+static int run_data(uint64_t argument)
+{
+	static char code[] = {(char)0xc3};	/* ret */
+
+	(void)argument;
+	((void (*)(void))(uintptr_t)code)();
+	return 0;
+}
+
+static int halt(uint64_t argument)
+{
+	(void)argument;
+	__asm__ volatile("hlt");
+	return 0;
+}
+
+TEST(a_fault_ends_its_process_and_no_other)
+{
+	enum { PROTECTION = 13, PAGE_FAULT = 14 };
+
+	CHECK_EQ(process_wait(process_start(write_to_kernel, 0)), STATUS_FAULT + PAGE_FAULT);
+	CHECK_EQ(process_wait(process_start(write_to_text, (uintptr_t)write_to_text)),
+	         STATUS_FAULT + PAGE_FAULT);
+	CHECK_EQ(process_wait(process_start(run_data, 0)), STATUS_FAULT + PAGE_FAULT);
+	CHECK_EQ(process_wait(process_start(halt, 0)), STATUS_FAULT + PROTECTION);
+}
+
+static int write_own(uint64_t argument)
+{
+	const bool fresh = cc__load(&own, CC__RELAXED) == 0;
+
+	cc__store(&own, (uint32_t)argument, CC__RELAXED);
+	return fresh ? 0 : 1;
+}
+
+TEST(processes_have_memory_of_their_own)
+{
+	cc__store(&own, 7, CC__RELAXED);
+	CHECK_EQ(process_wait(process_start(write_own, 8)), 0);
+	CHECK_EQ(cc__load(&own, CC__RELAXED), 7);
+}
+
+/* ---- turns ---- */
+
+static cc__a32 stop;
+
+static void spin(uint64_t argument)
+{
+	(void)argument;
+	while (cc__load(&stop, CC__RELAXED) == 0)
+		continue;
+}
+
+TEST(a_thread_that_never_calls_does_not_keep_others_from_running)
+{
+	cc__store(&stop, 0, CC__RELAXED);
+	thread_start(spin, 0);
+	thread_start(spin, 0);
+	for (int64_t end = sys_look(LOOK_TICKS) + 5; sys_look(LOOK_TICKS) < end;)
+		continue;
+	CHECK_EQ(threads_running(), 2);
+	cc__store(&stop, 1, CC__RELAXED);
+	threads_join();
+}
+
+static int spin_for_ever(uint64_t argument)
+{
+	if (argument == 0) {
+		thread_start((thread_fn *)(uintptr_t)spin_for_ever, 1);
+		sys_exit(3);
+	}
+	for (;;)
+		continue;
+}
+
+TEST(an_exit_ends_threads_that_run)
+{
+	CHECK_EQ(process_wait(process_start(spin_for_ever, 0)), 3);
+}
+
+/* ---- the worker's sleep ---- */
+
+/* With nobody to run the worker parks on its own word; the tick that makes a thread runnable
+ * unparks it. */
+TEST(the_idle_worker_is_parked_and_unparked)	/* covers: WKG-20/k */
+{
+	const int64_t naps = sys_look(LOOK_NAPS), ended = sys_look(LOOK_NAPS_ENDED);
+	static cc__a32 word;
+
+	CHECK_EQ(park(&word, 0, 3 * CC_MSEC), CC_PARK_TIMED_OUT);
+	CHECK_EQ(park(&word, 0, 3 * CC_MSEC), CC_PARK_TIMED_OUT);
+	CHECK_EQ(sys_look(LOOK_NAPS), naps + 2);
+	CHECK_EQ(sys_look(LOOK_NAPS_ENDED), ended + 2);
+}
