@@ -41,7 +41,7 @@ boot:
 	or $0x901, %eax
 	wrmsr
 	mov %cr0, %eax
-	or $0x80010001, %eax		/* paging, write protection, protected mode */
+	or $0x80010005, %eax		/* paging, write protection, no FPU, protected mode */
 	mov %eax, %cr0
 	lgdt boot_gdt_pointer
 	ljmp $8, $boot_64

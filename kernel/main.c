@@ -49,11 +49,12 @@ static bool same(const char *a, const char *b)
 }
 
 /* programs.S */
-extern const char program_smoke[], program_fails[], program_measure[];
+extern const char program_smoke[], program_fails[], program_offsets[], program_measure[];
 
 static const struct program programs[] = {
     {"smoke", program_smoke},
     {"fails", program_fails},
+    {"offsets", program_offsets},
     {"measure", program_measure},
 };
 
@@ -69,12 +70,13 @@ static const struct program *program_named(const char *name)
 void kernel_main(uint64_t start)
 {
 	const struct start_info *s = at(start);
+	struct process *first;
 
 	KERNEL_CHECK(s->magic == START_MAGIC && s->version >= 1, "main: an unknown loader");
 	cpu_start();
 	page_start(memory_end(s));
 	timer_start();
-	KERNEL_CHECK(process_new(program_named(at(s->command_line)), NULL, 0, 0) != NULL,
+	KERNEL_CHECK(process_new(program_named(at(s->command_line)), NULL, 0, 0, 0, &first) == 0,
 	             "main: no memory for the first process");
 	worker_run();
 }

@@ -164,12 +164,32 @@ bool page_map(page_table *top, uint64_t address, const void *memory, unsigned ri
 	return true;
 }
 
+static bool is_empty(const page_table *t)
+{
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < 512; i++)
+		any |= t->entry[i];
+	return any == 0;
+}
+
+/* A table that is left without entries goes as well.  True: t is such a one. */
+static bool unmap_below(page_table *t, unsigned level, uint64_t address)
+{
+	uint64_t *e = &t->entry[index_of(address, level)];
+
+	if (level > 0 && *e & PRESENT) {
+		if (!unmap_below(below(*e), level - 1, address))
+			return false;
+		page_put(below(*e), 1);
+	}
+	*e = 0;
+	return is_empty(t);
+}
+
 void page_unmap(page_table *top, uint64_t address)
 {
-	uint64_t *e = entry_of(top, address, false);
-
-	if (e != NULL)
-		*e = 0;
+	unmap_below(top, LEVELS - 1, address);
 	cpu_forget(address);
 }
 

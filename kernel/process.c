@@ -1,4 +1,4 @@
-/* process.c - start, memory and end of processes. */
+/* process.c - processes from start to end. */
 #include "process.h"
 
 #include <errno.h>
@@ -9,17 +9,8 @@
 #include "thread.h"
 
 static struct process table[PROCESSES_MAX];
-static uint64_t last_id;
+static uint64_t last_id, last_space;
 static struct cc__root root = {.scope.root = &root};
-
-unsigned processes(void)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < PROCESSES_MAX; i++)
-		count += table[i].id != 0;
-	return count;
-}
 
 static struct process *find(uint64_t id)
 {
@@ -27,84 +18,6 @@ static struct process *find(uint64_t id)
 		if (table[i].id == id)
 			return &table[i];
 	return NULL;
-}
-
-/* ---- memory ---- */
-
-static bool overlap(const struct mapping *m, uint64_t address, size_t pages)
-{
-	return m->pages != 0 && address < m->address + m->pages * PAGE_SIZE &&
-	       m->address < address + pages * PAGE_SIZE;
-}
-
-/* Where a mapping can be noted; NULL, with *err. */
-static struct mapping *room_for(struct process *p, uint64_t address, size_t pages, int *err)
-{
-	struct mapping *room = NULL;
-
-	*err = EINVAL;
-	if (address % PAGE_SIZE != 0 || address >= PAGE_USER_END || pages == 0 ||
-	    pages > (PAGE_USER_END - address) / PAGE_SIZE)
-		return NULL;
-	*err = EEXIST;
-	for (unsigned i = 0; i < MAPPINGS_MAX; i++) {
-		if (overlap(&p->mapping[i], address, pages))
-			return NULL;
-		if (p->mapping[i].pages == 0)
-			room = &p->mapping[i];
-	}
-	*err = ENOMEM;
-	return room;
-}
-
-static void hide(struct process *p, const struct mapping *m)
-{
-	for (size_t i = 0; i < m->pages; i++)
-		page_unmap(p->top, m->address + i * PAGE_SIZE);
-}
-
-static bool show(struct process *p, const struct mapping *m, unsigned rights)
-{
-	for (size_t i = 0; i < m->pages; i++)
-		if (!page_map(p->top, m->address + i * PAGE_SIZE, (char *)m->memory + i * PAGE_SIZE,
-		              rights)) {
-			hide(p, m);
-			return false;
-		}
-	return true;
-}
-
-int process_map(struct process *p, uint64_t address, size_t pages, unsigned rights)
-{
-	int err;
-	struct mapping *m = room_for(p, address, pages, &err);
-
-	if (m == NULL)
-		return err;
-	*m = (struct mapping){address, pages, page_get(pages)};
-	if (m->memory != NULL && show(p, m, rights))
-		return 0;
-	if (m->memory != NULL)
-		page_put(m->memory, pages);
-	m->pages = 0;
-	return ENOMEM;
-}
-
-static void unmap(struct process *p, struct mapping *m)
-{
-	hide(p, m);
-	page_put(m->memory, m->pages);
-	m->pages = 0;
-}
-
-int process_unmap(struct process *p, uint64_t address, size_t pages)
-{
-	for (unsigned i = 0; i < MAPPINGS_MAX; i++)
-		if (pages != 0 && p->mapping[i].address == address && p->mapping[i].pages == pages) {
-			unmap(p, &p->mapping[i]);
-			return 0;
-		}
-	return EINVAL;
 }
 
 void process_use(struct process *p)
@@ -119,84 +32,141 @@ void process_use(struct process *p)
 /* ---- start ---- */
 
 /* One segment of the image, with the rights that it asks for. */
-static bool load_segment(struct process *p, const char *image, const struct elf_segment *s)
+static int load_segment(struct process *p, const char *image, const struct elf_segment *s)
 {
 	const uint64_t begin = s->address / PAGE_SIZE * PAGE_SIZE;
 	const size_t pages = (s->address + s->memory_size - begin + PAGE_SIZE - 1) / PAGE_SIZE;
 	const unsigned rights = PAGE_READ | (s->flags & ELF_WRITE ? PAGE_WRITE : 0) |
 	                        (s->flags & ELF_RUN ? PAGE_RUN : 0);
+	const int err = process_map(p, begin, pages, rights);
 
-	if (process_map(p, begin, pages, rights) != 0)
-		return false;
-	/* Runs have no gaps (G3). */
-	__builtin_memcpy(page_find(p->top, s->address, PAGE_READ), image + s->offset, s->file_size);
-	return true;
+	if (err == 0)		/* runs have no gaps (G3) */
+		__builtin_memcpy(page_find(p->top, s->address, PAGE_READ), image + s->offset,
+		                 s->file_size);
+	return err;
 }
 
-static bool load(struct process *p, const void *image)
+static int load(struct process *p, const void *image)
 {
 	const struct elf_header *h = image;
 	const struct elf_segment *s = (const void *)((const char *)image + h->segments);
+	int err = 0;
 
 	KERNEL_CHECK(h->magic == ELF_MAGIC, "process: that is no program");
-	for (unsigned i = 0; i < h->segment_count; i++)
-		if (s[i].kind == ELF_LOAD && s[i].memory_size != 0 &&
-		    !load_segment(p, image, &s[i]))
-			return false;
-	return process_map(p, STACK_END - STACK_PAGES * PAGE_SIZE, STACK_PAGES,
-	                   PAGE_READ | PAGE_WRITE) == 0;
+	for (unsigned i = 0; i < h->segment_count && err == 0; i++)
+		if (s[i].kind == ELF_LOAD && s[i].memory_size != 0)
+			err = load_segment(p, image, &s[i]);
+	return err != 0 ? err
+	                : process_map(p, STACK_END - STACK_PAGES * PAGE_SIZE, STACK_PAGES,
+	                              PAGE_READ | PAGE_WRITE);
+}
+
+static int open_ring(struct process *p)
+{
+	const size_t size = cc__capring_size(RING_SUBMISSIONS, RING_COMPLETIONS);
+	const int err = process_map(p, RING_ADDRESS, (size + PAGE_SIZE - 1) / PAGE_SIZE,
+	                            PAGE_READ | PAGE_WRITE);
+
+	if (err != 0)
+		return err;
+	cc__capring_init(&p->ring, page_find(p->top, RING_ADDRESS, PAGE_WRITE), RING_SUBMISSIONS,
+	              RING_COMPLETIONS);
+	p->ring.space = &p->space;
+	p->ring.caps = &p->caps;
+	p->ring.strands = &p->strands;
+	return 0;
+}
+
+/* Its record is all zero. */
+static int open_domain(struct process *p)
+{
+	const struct cc__space_memory memory = {p->region, PROCESS_MAPPINGS, p->bucket,
+	                                        PROCESS_BUCKET_BITS};
+
+	cc__space_init(&p->space, ++last_space, PAGE_USER_END, &memory);
+	cc__caps_init(&p->caps, p->cap, PROCESS_CAPS);
+	cc__strands_init(&p->strands, &p->space, p->strand, PROCESS_THREADS);
+	return open_ring(p);
+}
+
+static int give(struct process *p, struct process *parent, uint32_t cap)
+{
+	uint32_t copy;
+	const int err = cc__caps_mint(&p->caps);
+
+	return err != 0 || cap == 0 ? err
+	                            : cc__caps_transfer(&parent->caps, cap, &p->caps, &copy);
 }
 
 static void unload(struct process *p)
 {
-	for (unsigned i = 0; i < MAPPINGS_MAX; i++)
-		if (p->mapping[i].pages != 0)
-			unmap(p, &p->mapping[i]);
+	process_unmap_all(p);
 	process_use(NULL);
 	page_table_free(p->top);
 	p->top = NULL;
 }
 
-struct process *process_new(const struct program *program, struct process *parent, uint64_t role,
-                            uint64_t argument)
+int process_new(const struct program *program, struct process *parent, uint32_t cap,
+                uint64_t role, uint64_t argument, struct process **out)
 {
 	const struct elf_header *h = program->image;
 	struct process *p = find(0);
+	int err;
 
 	if (p == NULL)
-		return NULL;
-	*p = (struct process){.program = program, .parent = parent, .top = page_table_new()};
+		return EAGAIN;
+	__builtin_memset(p, 0, sizeof *p);
+	if ((p->top = page_table_new()) == NULL)
+		return ENOMEM;
+	p->program = program;
+	p->parent = parent;
 	cc__scope_open(&p->scope, &root.scope);
-	if (p->top == NULL)
-		return NULL;
-	if (!load(p, program->image) || !thread_new(p, h->entry, STACK_END, role, argument)) {
-		unload(p);
-		return NULL;
+	if ((err = open_domain(p)) == 0 && (err = load(p, program->image)) == 0 &&
+	    (err = give(p, parent, cap)) == 0 &&
+	    (err = thread_new(p, h->entry, STACK_END, role, argument, NULL)) == 0) {
+		p->id = ++last_id;
+		*out = p;
+		return 0;
 	}
-	p->id = ++last_id;
-	p->threads = 1;
-	return p;
+	cc__capring_exit(&p->ring);
+	unload(p);
+	return err;
 }
 
 /* ---- end ---- */
 
+bool process_is_over(struct process *p)
+{
+	return cc__scope_cancelled(&p->scope);
+}
+
 void process_end(struct process *p, int status)
 {
-	if (cc__scope_cancelled(&p->scope))
+	if (process_is_over(p))
 		return;
 	p->status = status;
+	cc__capring_exit(&p->ring);
 	cc__scope_cancel(&p->scope, CC__CANCEL, false);
+}
+
+/* Nobody will wait for it. */
+static void forget_parent(struct process *p)
+{
+	p->parent = NULL;
+	if (p->top == NULL)
+		p->id = 0;
 }
 
 void process_left(struct process *p)
 {
 	if (--p->threads > 0)
 		return;
+	process_end(p, 0);	/* its last thread has left by itself */
 	cc__scope_close(&p->scope);
 	unload(p);
 	for (unsigned i = 0; i < PROCESSES_MAX; i++)
 		if (table[i].parent == p)
-			table[i].parent = NULL;
+			forget_parent(&table[i]);
 	if (p->parent == NULL)
 		p->id = 0;
 	else
@@ -220,4 +190,69 @@ int process_wait(uint64_t id, struct process *parent, int *status)
 	*status = p->status;
 	p->id = 0;
 	return 0;
+}
+
+/* ---- polling and looking ---- */
+
+static uint64_t polls;
+
+void process_poll(struct process *p)
+{
+	if (process_is_over(p))
+		return;
+	polls += p->ring.user->sq_tail != p->ring.sq_head;
+	cc__capring_poll(&p->ring);	/* nonsense in the indices is told to whoever enters */
+}
+
+uint64_t process_polls(void)
+{
+	return polls;
+}
+
+unsigned processes(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < PROCESSES_MAX; i++)
+		count += table[i].id != 0;
+	return count;
+}
+
+unsigned process_all_waits(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < PROCESSES_MAX; i++)
+		if (table[i].id != 0)
+			count += cc__strands_waiting(&table[i].strands);
+	return count;
+}
+
+unsigned process_listed(const struct process *p)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < PROCESS_THREADS; i++)
+		count += p->strand[i].node.sleeper.listed &&
+		         p->strand[i].node.table == &p->space.table;
+	return count;
+}
+
+static bool names(const struct process *p, const struct cc__object *o)
+{
+	bool named = false;
+
+	for (unsigned i = 0; i < PROCESS_CAPS; i++)
+		named |= p->cap[i].kind != CC_CAP_NONE && p->cap[i].object == o;
+	for (unsigned i = 0; i < PROCESS_MAPPINGS; i++)
+		named |= p->region[i].length != 0 && p->region[i].object == o;
+	return named;
+}
+
+bool process_names(const struct cc__object *o)
+{
+	for (unsigned i = 0; i < PROCESSES_MAX; i++)
+		if (table[i].id != 0 && names(&table[i], o))
+			return true;
+	return false;
 }

@@ -9,6 +9,10 @@ program_smoke:
 program_fails:
 	.incbin "fails.elf"
 	.balign 16
+	.global program_offsets
+program_offsets:
+	.incbin "offsets.elf"
+	.balign 16
 	.global program_measure
 program_measure:
 	.incbin "measure.elf"

@@ -10,7 +10,6 @@ void switch_stacks(void **from, void *to);
 void trap_return(void);
 
 static struct thread threads[THREADS_MAX];
-static uint32_t last_id;
 
 static struct thread *thread_of(struct cc__parker *p)
 {
@@ -64,10 +63,14 @@ uint64_t worker_naps(void)
 
 static void end(struct thread *t)
 {
+	struct process *p = t->process;
+
 	cc__word_done(&t->parker);
 	page_put(t->stack, THREAD_STACK_PAGES);
-	process_left(t->process);
+	cc__strand_free(t->strand);
+	t->process = NULL;
 	cc__word_recycle(&t->parker);
+	process_left(p);
 }
 
 /* t has left, and this is another stack: the words of word.h's rows. */
@@ -183,7 +186,7 @@ void cc__poll_ring(struct cc__bell *bell)
 void thread_expire(cc_time now)
 {
 	for (unsigned i = 0; i < THREADS_MAX; i++)
-		if (threads[i].deadline <= now) {
+		if (threads[i].process != NULL && threads[i].deadline <= now) {
 			threads[i].deadline = CC_FOREVER;
 			cc__fiber_wake(&threads[i].parker, threads[i].ticket);
 		}
@@ -214,23 +217,33 @@ static void *first_stack(void *stack, uint64_t ip, uint64_t sp, uint64_t a, uint
 	return s;
 }
 
-struct thread *thread_new(struct process *p, uint64_t ip, uint64_t sp, uint64_t a, uint64_t b)
+int thread_new(struct process *p, uint64_t ip, uint64_t sp, uint64_t a, uint64_t b, uint32_t *id)
 {
 	struct thread *t = unused();
+	int err = EAGAIN;
 
-	if (t == NULL || (t->stack = page_get(THREAD_STACK_PAGES)) == NULL)
-		return NULL;
+	if (ip >= PAGE_USER_END || sp >= PAGE_USER_END)
+		return EINVAL;		/* the way back to user code would be a fault of ours */
+	if (t == NULL || (t->strand = cc__strand_join(&p->strands, &err)) == NULL)
+		return err;
+	if ((t->stack = page_get(THREAD_STACK_PAGES)) == NULL) {
+		cc__strand_end(&p->strands, cc__strand_id(t->strand));
+		cc__strand_free(t->strand);
+		return ENOMEM;
+	}
 	cc__word_assign(&t->parker);
 	t->waiter.who = &t->parker;
 	t->process = p;
-	t->id = ++last_id;
+	p->threads++;
 	t->deadline = CC_FOREVER;
 	t->scopes = NULL;
 	t->sp = first_stack(t->stack, ip, sp, a, b);
 	cc__member_enter(&t->member, &p->scope, &t->parker, &t->scopes);
+	if (id != NULL)
+		*id = cc__strand_id(t->strand);
 	cc__word_publish(&t->parker);
 	cc__schedule(&t->parker);
-	return t;
+	return 0;
 }
 
 void thread_yield(void)
@@ -242,19 +255,8 @@ _Noreturn void thread_end(void)
 {
 	struct thread *t = worker.runs;
 
+	cc__capring_strand_end(&t->process->ring, cc__strand_id(t->strand));
 	cc__member_leave(&t->member, &t->scopes);
 	leave(t, ENDS);
 	CC__UNREACHABLE("thread: ran after its end");
-}
-
-unsigned threads_asleep(const struct process *p)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < THREADS_MAX; i++)
-		/* Relaxed: one processor. */
-		if (threads[i].process == p &&
-		    cc__word_state(cc__load(&threads[i].parker.word, CC__RELAXED)) == CC__PARKED)
-			count++;
-	return count;
 }

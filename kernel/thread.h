@@ -14,6 +14,7 @@
 #include "wait/cancel.h"
 #include "wait/wait.h"
 
+struct cc__strand;
 struct process;
 
 enum { THREADS_MAX = 64, THREAD_STACK_PAGES = 2 };
@@ -24,7 +25,7 @@ struct thread {
 	struct cc__member member;	/* of its process's scope */
 	struct cc__member *scopes;	/* its own: &member while it lives */
 	struct process *process;	/* constant while it lives */
-	uint32_t id;			/* constant while it lives; never used twice */
+	struct cc__strand *strand;	/* constant while it lives; what it is to the park engine */
 	enum { PARKS, YIELDS, ENDS } leaving;	/* its own; for the worker */
 	uint64_t ticket;		/* of its sleep */
 	cc_time deadline;		/* of its sleep; CC_FOREVER: none */
@@ -36,15 +37,13 @@ struct thread {
 /* Who came into the kernel; NULL: the worker runs. */
 struct thread *thread_self(void);
 
-/* A thread of `p` that will begin at `ip` with two arguments; NULL: no record, no memory. */
-struct thread *thread_new(struct process *p, uint64_t ip, uint64_t sp, uint64_t a, uint64_t b);
+/* A thread of `p` that will begin at `ip` with two arguments; its id, which names no other
+ * thread of p ever, in *id, which may be NULL.  0, EINVAL,
+ * EAGAIN, ENOMEM. */
+int thread_new(struct process *p, uint64_t ip, uint64_t sp, uint64_t a, uint64_t b, uint32_t *id);
 
 void thread_yield(void);
-/* The caller's process has been told (process.c). */
 _Noreturn void thread_end(void);
-
-/* Threads of `p` that sleep, in whatever. */
-unsigned threads_asleep(const struct process *p);
 
 /* Somebody else could run. */
 bool thread_others(void);

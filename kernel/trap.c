@@ -35,7 +35,7 @@ static void fault(const struct frame *f)
 		machine_stop(MACHINE_BROKEN);
 	}
 	console_print("process %u, thread %u: ", thread_self()->process->id,
-	              (uint64_t)thread_self()->id);
+	              (uint64_t)cc__strand_id(thread_self()->strand));
 	tell(f);
 	process_end(thread_self()->process, STATUS_FAULT + (int)f->vector);
 }
@@ -50,6 +50,8 @@ void trap(struct frame *f)
 		fault(f);
 	} else if (f->vector == CPU_TIMER) {
 		timer_tick();
+		if (frame_of_user(f))
+			process_poll(thread_self()->process);
 		if (frame_of_user(f) && thread_others())
 			thread_yield();
 	}
@@ -57,6 +59,6 @@ void trap(struct frame *f)
 
 void trap_leave(const struct frame *f)
 {
-	if (frame_of_user(f) && cc__scope_cancelled(&thread_self()->process->scope))
+	if (frame_of_user(f) && process_is_over(thread_self()->process))
 		thread_end();
 }

@@ -22,6 +22,11 @@ void check_equal(int64_t a, int64_t b, const char *what, const char *file, int l
 	check(a == b, what, file, line);
 }
 
+bool check_failures(void)
+{
+	return failed;
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 40, STACK = 4096 };

@@ -4,24 +4,41 @@
  *   empty_wake        a wake of nobody
  *   wait_to_block     from the wait until another thread runs
  *   wake_to_runnable  a wake of one thread, until the waker goes on
- *   wake_to_resume    from there until the woken one is back in its program
+ *   wake_to_resume    from the wake until the woken one is back in its program
  *
- * By counted instructions (run) a cycle is one of them, more or less, and the averages are
- * the same each time. */
-#include "park.h"
+ * All through the ring, as a program does it (ring.h).  By counted instructions (run) a cycle
+ * is one of them, and the averages are the same each time. */
+#include "ring.h"
 
 enum { ROUNDS = 1000, ROUNDS_MORE = 100, STACK = 4096 };
 
 static cc__a32 word;
+static CCCapSubmission wake = {.opcode = CC_CAP_OP_UNPARK, .length = 1};
 static uint64_t waits, resumed;		/* moments of a round: the waiter's */
-static uint64_t blocked;			/* ... and the waker's */
+static uint64_t blocked;		/* ... and the waker's */
 static uint64_t wait_to_block, wake_to_runnable, wake_to_resume;
+
+/* A wait of the caller's, which does not find `expected`, or sleeps. */
+static CCCapSubmission wait_for(uint32_t expected)
+{
+	return (CCCapSubmission){
+	    .opcode = CC_CAP_OP_PARK,
+	    .flags = CC_CAP_THREAD_OWNED,
+	    .cap = cap_of(CC_CAP_PARK_SPACE),
+	    .owner = (uint32_t)sys_call(CALL_SELF, 0, 0, 0, 0),
+	    .address = (uintptr_t)&word,
+	    .length = expected,
+	    .dependency = CC_CAP_NEVER,
+	};
+}
 
 static void wait_rounds(void)
 {
+	const CCCapSubmission wait = wait_for(0);
+
 	for (unsigned i = 0; i < ROUNDS + ROUNDS_MORE; i++) {
 		waits = sys_cycles();
-		park(&word, 0, FOREVER);
+		ring_do(wait);
 		resumed = sys_cycles();
 	}
 	sys_call(CALL_THREAD_EXIT, 0, 0, 0, 0);
@@ -32,9 +49,9 @@ static bool sleeps(void)
 {
 	sys_yield();
 	blocked = sys_cycles();
-	if (sys_look(LOOK_PARKED) == 1)
+	if (sys_look(LOOK_WAITS) == 1)
 		return true;
-	while (sys_look(LOOK_PARKED) != 1)
+	while (sys_look(LOOK_WAITS) != 1)
 		sys_yield();
 	return false;
 }
@@ -48,7 +65,7 @@ static void wake_rounds(void)
 		const bool slept = whole;
 		uint64_t runnable;
 
-		unpark(&word, 1);
+		ring_do(wake);
 		runnable = sys_cycles();
 		whole = sleeps();
 		if (!slept || !whole)
@@ -60,36 +77,31 @@ static void wake_rounds(void)
 	}
 }
 
-static uint64_t failed_waits(void)
+static uint64_t cycles_of(CCCapSubmission s)
 {
 	const uint64_t begin = sys_cycles();
 
 	for (unsigned i = 0; i < ROUNDS; i++)
-		park(&word, 1, FOREVER);
-	return sys_cycles() - begin;
+		ring_do(s);
+	return (sys_cycles() - begin) / ROUNDS;
 }
 
-static uint64_t empty_wakes(void)
-{
-	const uint64_t begin = sys_cycles();
-
-	for (unsigned i = 0; i < ROUNDS; i++)
-		unpark(&word, 1);
-	return sys_cycles() - begin;
-}
-
-int user_main(uint64_t role, uint64_t argument)
+int user_main(uint64_t role, uint64_t argument)	/* covers: PRK-87/k */
 {
 	static _Alignas(16) char stack[STACK];
-	const uint64_t failed_wait = failed_waits(), empty_wake = empty_wakes();
+	uint64_t failed_wait, empty_wake;
 
 	(void)role, (void)argument;
+	wake.cap = cap_of(CC_CAP_PARK_SPACE);
+	wake.address = (uintptr_t)&word;
+	failed_wait = cycles_of(wait_for(1));
+	empty_wake = cycles_of(wake);
 	sys_call(CALL_THREAD, (uintptr_t)wait_rounds, (uintptr_t)(stack + STACK - 8), 0, 0);
 	wake_rounds();
 	print("park path avg cycles: failed_wait=%u empty_wake=%u wait_to_block=%u "
 	      "wake_to_runnable=%u wake_to_resume=%u\n",
-	      failed_wait / ROUNDS, empty_wake / ROUNDS, wait_to_block / ROUNDS,
-	      wake_to_runnable / ROUNDS, wake_to_resume / ROUNDS);
+	      failed_wait, empty_wake, wait_to_block / ROUNDS, wake_to_runnable / ROUNDS,
+	      wake_to_resume / ROUNDS);
 	sys_call(CALL_STOP, 0, 0, 0, 0);
 	return 1;
 }

@@ -1,6 +1,8 @@
 /* smoke_kernel.c - the ground: processes are apart, faults end one of them, threads take turns. */
+#include <errno.h>
+
 #include "check.h"
-#include "park.h"
+#include "ring.h"
 
 /* ---- faults ---- */
 
@@ -39,11 +41,32 @@ TEST(a_fault_ends_its_process_and_no_other)
 {
 	enum { PROTECTION = 13, PAGE_FAULT = 14 };
 
-	CHECK_EQ(process_wait(process_start(write_to_kernel, 0)), STATUS_FAULT + PAGE_FAULT);
-	CHECK_EQ(process_wait(process_start(write_to_text, (uintptr_t)write_to_text)),
+	CHECK_EQ(process_wait(process_start(write_to_kernel, 0, 0)), STATUS_FAULT + PAGE_FAULT);
+	CHECK_EQ(process_wait(process_start(write_to_text, (uintptr_t)write_to_text, 0)),
 	         STATUS_FAULT + PAGE_FAULT);
-	CHECK_EQ(process_wait(process_start(run_data, 0)), STATUS_FAULT + PAGE_FAULT);
-	CHECK_EQ(process_wait(process_start(halt, 0)), STATUS_FAULT + PROTECTION);
+	CHECK_EQ(process_wait(process_start(run_data, 0, 0)), STATUS_FAULT + PAGE_FAULT);
+	CHECK_EQ(process_wait(process_start(halt, 0, 0)), STATUS_FAULT + PROTECTION);
+}
+
+static int use_fpu(uint64_t argument)
+{
+	(void)argument;
+	__asm__ volatile("fninit");
+	return 0;
+}
+
+TEST(the_registers_that_no_switch_keeps_are_not_to_be_had)
+{
+	CHECK_EQ(process_wait(process_start(use_fpu, 0, 0)), STATUS_FAULT + 7);
+}
+
+TEST(what_no_thread_could_run_at_is_refused)
+{
+	CHECK_EQ(sys_call(CALL_THREAD, UINT64_C(1) << 63, STACK_END, 0, 0), -EINVAL);
+	CHECK_EQ(sys_call(CALL_THREAD, 0x400000, UINT64_C(1) << 63, 0, 0), -EINVAL);
+	CHECK_EQ(sys_call(CALLS, 0, 0, 0, 0), -ENOSYS);
+	CHECK_EQ(sys_call(CALL_WRITE, 0xffffffff80100000, 1, 0, 0), -EFAULT);
+	CHECK_EQ(sys_call(CALL_MAP, 0xffffffff80000000, 1, MAP_READ, 0), -EINVAL);
 }
 
 static int write_own(uint64_t argument)
@@ -57,7 +80,7 @@ static int write_own(uint64_t argument)
 TEST(processes_have_memory_of_their_own)
 {
 	cc__store(&own, 7, CC__RELAXED);
-	CHECK_EQ(process_wait(process_start(write_own, 8)), 0);
+	CHECK_EQ(process_wait(process_start(write_own, 8, 0)), 0);
 	CHECK_EQ(cc__load(&own, CC__RELAXED), 7);
 }
 
@@ -96,7 +119,7 @@ static int spin_for_ever(uint64_t argument)
 
 TEST(an_exit_ends_threads_that_run)
 {
-	CHECK_EQ(process_wait(process_start(spin_for_ever, 0)), 3);
+	CHECK_EQ(process_wait(process_start(spin_for_ever, 0, 0)), 3);
 }
 
 /* ---- the worker's sleep ---- */
