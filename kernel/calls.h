@@ -34,6 +34,7 @@ enum { MAP_READ = 1, MAP_WRITE = 2, MAP_RUN = 4 };
 /* What CALL_LOOK tells: of the caller's process ... */
 enum look {
 	LOOK_THREADS,		/* that have not ended */
+	LOOK_ASLEEP,		/* of these, asleep in the kernel */
 	LOOK_WAITS,		/* of these, in a PARK */
 	LOOK_LISTED,		/* of these, in buckets of the process itself */
 	LOOK_PROMISED,		/* completions that are kept free */

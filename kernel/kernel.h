@@ -5,25 +5,24 @@
  * Waiting is the library's: src/wait and src/park are linked in as they are, and this
  * directory is what they leave to their host.
  *
- *      boot.S, main.c   from the loader to the first process
- *      cpu.c, trap.S    the processor; the doors between user and kernel
- *      page.c           memory, and who sees it where
- *      thread.c         threads, the worker that runs them, and its sleep
- *      process.c        address spaces with threads in them: start, fault, end
- *      host.c           what src/base/atomic.h declares and a system defines
- *      timer.c          the clock: a tick a millisecond
- *      syscall.c        what user code can ask for
- *      console.c        words to the outside */
+ *      boot.S, main.c        from the loader to the first process
+ *      cpu.c, trap.S, trap.c the processor, and the ways into the kernel and back
+ *      page.c                memory, and who sees it where
+ *      thread.c              threads, the worker that runs them, and its sleep
+ *      host.c, timer.c       what src/base/atomic.h declares and a system defines; the tick
+ *      process.c, mapping.c  address spaces with threads in them, as domains of the engine
+ *      object.c              memory that several processes may map
+ *      syscall.c, calls.h    what user code can ask for
+ *      console.c             words to the outside
+ *      user/                 programs: the tests, the measurement
+ *      run                   boots them, and judges */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/assert.h"
-
-/* Of the kernel itself, in every build: stops the machine and says why. */
-#define KERNEL_CHECK(cond, what) CC__CHECK(cond, what)
+#include "base/assert.h"	/* CC__CHECK stops the machine and says why */
 
 void console_write(const char *text, size_t length);
 /* "%s" a string, "%u" a uint64_t, "%x" the same in hexadecimal; nothing else. */

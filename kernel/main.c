@@ -72,11 +72,11 @@ void kernel_main(uint64_t start)
 	const struct start_info *s = at(start);
 	struct process *first;
 
-	KERNEL_CHECK(s->magic == START_MAGIC && s->version >= 1, "main: an unknown loader");
+	CC__CHECK(s->magic == START_MAGIC && s->version >= 1, "main: an unknown loader");
 	cpu_start();
 	page_start(memory_end(s));
 	timer_start();
-	KERNEL_CHECK(process_new(program_named(at(s->command_line)), NULL, 0, 0, 0, &first) == 0,
+	CC__CHECK(process_new(program_named(at(s->command_line)), NULL, 0, 0, 0, &first) == 0,
 	             "main: no memory for the first process");
 	worker_run();
 }

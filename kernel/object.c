@@ -19,7 +19,7 @@ static void last(struct cc__object *engine)
 {
 	struct object *o = object_of(engine);
 
-	KERNEL_CHECK(cc__load(&engine->pins, CC__RELAXED) == 0, "object: waits without a hold");
+	CC__CHECK(cc__load(&engine->pins, CC__RELAXED) == 0, "object: waits without a hold");
 	*place_of(o) = NULL;
 	page_put(o->memory, o->pages);
 	page_put(o, 1);

@@ -66,7 +66,7 @@ void page_put(void *pages, size_t count)
 	const size_t page = physical(pages) / PAGE_SIZE;
 
 	for (size_t i = page; i < page + count; i++) {
-		KERNEL_CHECK(taken[i], "page: given back twice");
+		CC__CHECK(taken[i], "page: given back twice");
 		taken[i] = 0;
 	}
 	left += count;
@@ -156,7 +156,7 @@ bool page_map(page_table *top, uint64_t address, const void *memory, unsigned ri
 {
 	uint64_t *e = entry_of(top, address, true);
 
-	KERNEL_CHECK(address < PAGE_USER_END, "G2: the upper half is the kernel's");
+	CC__CHECK(address < PAGE_USER_END, "G2: the upper half is the kernel's");
 	if (e == NULL)
 		return false;
 	*e = rights & PAGE_READ ? physical(memory) | bits_of(rights) : 0;

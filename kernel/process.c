@@ -52,7 +52,7 @@ static int load(struct process *p, const void *image)
 	const struct elf_segment *s = (const void *)((const char *)image + h->segments);
 	int err = 0;
 
-	KERNEL_CHECK(h->magic == ELF_MAGIC, "process: that is no program");
+	CC__CHECK(h->magic == ELF_MAGIC, "process: that is no program");
 	for (unsigned i = 0; i < h->segment_count && err == 0; i++)
 		if (s[i].kind == ELF_LOAD && s[i].memory_size != 0)
 			err = load_segment(p, image, &s[i]);
@@ -91,11 +91,14 @@ static int open_domain(struct process *p)
 
 static int give(struct process *p, struct process *parent, uint32_t cap)
 {
-	uint32_t copy;
-	const int err = cc__caps_mint(&p->caps);
+	uint32_t id;
+	int err = cc__caps_mint(&p->caps);
 
-	return err != 0 || cap == 0 ? err
-	                            : cc__caps_transfer(&parent->caps, cap, &p->caps, &copy);
+	if (err == 0)
+		err = cc__caps_grant_timer(&p->caps, &id);
+	if (err == 0 && cap != 0)
+		err = cc__caps_transfer(&parent->caps, cap, &p->caps, &id);
+	return err;
 }
 
 static void unload(struct process *p)
@@ -145,6 +148,7 @@ void process_end(struct process *p, int status)
 	if (process_is_over(p))
 		return;
 	p->status = status;
+	p->completions = p->ring.cq_tail;
 	cc__capring_exit(&p->ring);
 	cc__scope_cancel(&p->scope, CC__CANCEL, false);
 }
@@ -162,6 +166,8 @@ void process_left(struct process *p)
 	if (--p->threads > 0)
 		return;
 	process_end(p, 0);	/* its last thread has left by itself */
+	CC__CHECK(p->ring.promised == 0 && p->ring.cq_tail == p->completions,
+	             "process: told of something after its end");
 	cc__scope_close(&p->scope);
 	unload(p);
 	for (unsigned i = 0; i < PROCESSES_MAX; i++)

@@ -40,6 +40,7 @@ struct process {
 	page_table *top;		/* NULL once the last thread has left */
 	unsigned threads;		/* that have not ended */
 	int status;			/* of the end; the first one stays */
+	uint32_t completions;		/* that there were when it ended: there will be no more */
 	struct cc__scope scope;
 	struct cc__waitq ended;		/* who waits for the end */
 

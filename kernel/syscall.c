@@ -132,6 +132,8 @@ static int64_t call_look(struct process *p, const struct frame *f)
 	switch (f->di) {
 	case LOOK_THREADS:
 		return p->threads;
+	case LOOK_ASLEEP:
+		return threads_asleep(p);
 	case LOOK_WAITS:
 		return cc__strands_waiting(&p->strands);
 	case LOOK_LISTED:

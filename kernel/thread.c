@@ -4,6 +4,7 @@
 #include "kernel.h"
 #include "page.h"
 #include "process.h"
+#include "timer.h"
 #include "wait/thread.h"
 
 void switch_stacks(void **from, void *to);
@@ -117,7 +118,7 @@ static bool somebody_has_a_deadline(void)
  * queue and the sleep: there is no generation to compare. */
 static void nap(void)
 {
-	KERNEL_CHECK(somebody_has_a_deadline(), "everybody sleeps and nothing will wake them");
+	CC__CHECK(somebody_has_a_deadline(), "everybody sleeps and nothing will wake them");
 	worker.naps++;
 	/* Relaxed, here and in cc__schedule: one processor. */
 	cc__store(&worker.asleep, 1, CC__RELAXED);
@@ -128,7 +129,7 @@ static void nap(void)
 _Noreturn void worker_run(void)
 {
 	worker.record = cc__thread_self();
-	KERNEL_CHECK(worker.record != NULL, "no memory for the worker");
+	CC__CHECK(worker.record != NULL, "no memory for the worker");
 	for (;;) {
 		struct thread *t = take();
 
@@ -185,8 +186,9 @@ void cc__poll_ring(struct cc__bell *bell)
 
 void thread_expire(cc_time now)
 {
+	/* A deadline was set from a clock that may have been a tick behind (timer.h). */
 	for (unsigned i = 0; i < THREADS_MAX; i++)
-		if (threads[i].process != NULL && threads[i].deadline <= now) {
+		if (threads[i].process != NULL && threads[i].deadline <= now - TIMER_TICK) {
 			threads[i].deadline = CC_FOREVER;
 			cc__fiber_wake(&threads[i].parker, threads[i].ticket);
 		}
@@ -259,4 +261,15 @@ _Noreturn void thread_end(void)
 	cc__member_leave(&t->member, &t->scopes);
 	leave(t, ENDS);
 	CC__UNREACHABLE("thread: ran after its end");
+}
+
+unsigned threads_asleep(const struct process *p)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < THREADS_MAX; i++)
+		/* Relaxed: one processor. */
+		count += threads[i].process == p &&
+		         cc__word_state(cc__load(&threads[i].parker.word, CC__RELAXED)) == CC__PARKED;
+	return count;
 }

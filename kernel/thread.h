@@ -45,6 +45,9 @@ int thread_new(struct process *p, uint64_t ip, uint64_t sp, uint64_t a, uint64_t
 void thread_yield(void);
 _Noreturn void thread_end(void);
 
+/* Threads of p that sleep, in whatever. */
+unsigned threads_asleep(const struct process *p);
+
 /* Somebody else could run. */
 bool thread_others(void);
 

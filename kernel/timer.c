@@ -14,7 +14,6 @@ enum {
 	PIT_CONTROL = 0x43,
 	PIT_PERIODIC = 0x34,
 	PIT_HERTZ = 1193182,
-	TICKS_A_SECOND = 1000,
 };
 
 /* At 0 nothing happens yet: no time is CC_NOW. */
@@ -33,7 +32,7 @@ static void controller_start(uint16_t port, uint8_t vector, uint8_t wiring, uint
 
 void timer_start(void)
 {
-	const unsigned period = PIT_HERTZ / TICKS_A_SECOND;
+	const unsigned period = (unsigned)(PIT_HERTZ / (CC_SEC / TIMER_TICK));
 
 	controller_start(PIC, CPU_FIRST_INTERRUPT, 1 << 2, 0xfe);
 	controller_start(PIC_SECOND, CPU_FIRST_INTERRUPT + 8, 2, 0xff);
@@ -51,7 +50,7 @@ void timer_tick(void)
 
 cc_time timer_now(void)
 {
-	return (cc_time)ticks * (CC_SEC / TICKS_A_SECOND);
+	return (cc_time)ticks * TIMER_TICK;
 }
 
 uint64_t timer_ticks(void)

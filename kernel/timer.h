@@ -1,8 +1,12 @@
-/* timer.h - the clock of the kernel: a tick each millisecond. */
+/* timer.h - the clock of the kernel: a tick each millisecond.
+ *
+ * Between two ticks the clock stands still, so it may be behind by as much as one. */
 #ifndef KERNEL_TIMER_H
 #define KERNEL_TIMER_H
 
 #include "base/atomic.h"
+
+#define TIMER_TICK CC_MSEC
 
 void timer_start(void);
 /* The interrupt. */

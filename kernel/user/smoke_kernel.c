@@ -84,6 +84,44 @@ TEST(processes_have_memory_of_their_own)
 	CHECK_EQ(cc__load(&own, CC__RELAXED), 7);
 }
 
+static int use_after_unmap(uint64_t argument)
+{
+	volatile uint32_t *here = (volatile uint32_t *)HERE;
+
+	(void)argument;
+	if (sys_call(CALL_MAP, HERE, 1, MAP_READ | MAP_WRITE, 0) != 0)
+		return 1;
+	*here = 5;
+	if (sys_call(CALL_UNMAP, HERE, 0, 0, 0) != 0)
+		return 2;
+	return (int)*here;
+}
+
+TEST(what_is_unmapped_is_gone)
+{
+	CHECK_EQ(process_wait(process_start(use_after_unmap, 0, 0)), STATUS_FAULT + 14);
+}
+
+static int use_twice(uint64_t argument)
+{
+	volatile uint32_t *here = (volatile uint32_t *)HERE;
+
+	(void)argument;
+	for (unsigned i = 0; i < 2; i++) {
+		if (sys_call(CALL_MAP, HERE, 1, MAP_READ | MAP_WRITE, 0) != 0 || *here != 0)
+			return 1;
+		*here = 5;
+		if (sys_call(CALL_UNMAP, HERE, 0, 0, 0) != 0)
+			return 2;
+	}
+	return 0;
+}
+
+TEST(what_is_mapped_is_zero)
+{
+	CHECK_EQ(process_wait(process_start(use_twice, 0, 0)), 0);
+}
+
 /* ---- turns ---- */
 
 static cc__a32 stop;

@@ -51,14 +51,15 @@ static void expect(uint64_t user_data, int32_t result)
 	CHECK_EQ(c.result, result);
 }
 
+/* ---- who takes what ---- */
+
 /* What comes before is taken by a poll: it did look. */
 TEST(a_poll_leaves_a_wait_for_enter)	/* covers: PRK-43/k */
 {
-	uint32_t head;
+	const uint32_t head = ring()->sq_head;
 
 	push((CCCapSubmission){.opcode = CC_CAP_OP_NOP}, 1);
 	push(park_submission(self()), 2);
-	head = ring()->sq_head;
 	spin_for_polls(3);
 	expect(1, 0);
 	CHECK_EQ(ring()->sq_head, head + 1);
@@ -68,11 +69,10 @@ TEST(a_poll_leaves_a_wait_for_enter)	/* covers: PRK-43/k */
 
 TEST(a_poll_leaves_a_wake_for_enter)	/* covers: PRK-44/k */
 {
-	uint32_t head;
+	const uint32_t head = ring()->sq_head;
 
 	push((CCCapSubmission){.opcode = CC_CAP_OP_NOP}, 1);
 	push(unpark_submission(), 2);
-	head = ring()->sq_head;
 	spin_for_polls(3);
 	expect(1, 0);
 	CHECK_EQ(ring()->sq_head, head + 1);
@@ -93,14 +93,13 @@ static void enter_when_told(uint64_t argument)
 
 TEST(a_wait_of_a_sibling_stays_for_him)	/* covers: PRK-28/k */
 {
-	uint32_t head;
+	const uint32_t head = ring()->sq_head;
 
 	cc__store(&sibling, 0, CC__RELAXED);
 	cc__store(&go, 0, CC__RELAXED);
 	thread_start(enter_when_told, 0);
 	UNTIL(cc__load(&sibling, CC__ACQUIRE) != 0);
 	push(park_submission(cc__load(&sibling, CC__RELAXED)), 3);
-	head = ring()->sq_head;
 	CHECK_EQ(ring_enter(0, 0), 0);
 	CHECK_EQ(ring()->sq_head, head);
 	cc__store(&go, 1, CC__RELEASE);
@@ -108,6 +107,40 @@ TEST(a_wait_of_a_sibling_stays_for_him)	/* covers: PRK-28/k */
 	CHECK_EQ(ring()->sq_head, head + 1);
 	expect(3, CC_PARK_TIMED_OUT);
 }
+
+/* ---- timers ---- */
+
+static CCCapSubmission timer_submission(cc_time nanoseconds)
+{
+	return (CCCapSubmission){
+	    .opcode = CC_CAP_OP_TIMER,
+	    .cap = cap_of(CC_CAP_TIMER),
+	    .dependency = (uint64_t)nanoseconds,
+	};
+}
+
+TEST(a_timer_ends_the_wait_for_completions)
+{
+	const int64_t begin = sys_look(LOOK_TICKS);
+
+	push(timer_submission(3 * CC_MSEC), 4);
+	CHECK_EQ(ring_enter(1, CC_CAP_NEVER), 1);
+	CHECK(sys_look(LOOK_TICKS) - begin >= 3);
+	expect(4, 0);
+}
+
+TEST(a_timer_completes_at_a_tick_though_nobody_enters)
+{
+	CCCapCompletion c;
+
+	push(timer_submission(3 * CC_MSEC), 5);
+	while (!ring_pop(&c))
+		continue;
+	CHECK_EQ(c.user_data, 5);
+	CHECK_EQ(c.result, 0);
+}
+
+/* ---- nonsense ---- */
 
 TEST(indices_that_make_no_sense_are_refused)
 {

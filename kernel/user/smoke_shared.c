@@ -184,6 +184,43 @@ TEST(an_object_lives_until_its_last_wait_is_over)	/* covers: PRK-80/fk PRK-86/fk
 	CHECK_EQ(sys_look(LOOK_OBJECTS), 0);
 }
 
+/* ---- the end of processes ---- */
+
+static void wait_for_process(uint64_t id)
+{
+	process_wait((int64_t)id);
+}
+
+static void enter_for_ever(uint64_t argument)
+{
+	(void)argument;
+	ring_enter(1, CC_CAP_NEVER);
+}
+
+/* Exits while one thread waits for a process that does not end, and another one for a
+ * completion that does not come. */
+static int exit_inside_calls(uint64_t argument)
+{
+	const int64_t child = process_start(wait_there, CC_PARK_WOKEN, cap_of(CC_CAP_MEMORY_OBJECT));
+
+	(void)argument;
+	thread_start(wait_for_process, (uint64_t)child);
+	thread_start(enter_for_ever, 0);
+	UNTIL(sys_look(LOOK_ASLEEP) == 2 && sys_look(LOOK_PINS) == 1);
+	return 4;
+}
+
+TEST(an_exit_ends_calls_that_wait_and_orphans_run_on)	/* covers: PRK-65/k PRK-78/k */
+{
+	const uint32_t object = new_object(HERE), space = derive(object);
+
+	CHECK_EQ(process_wait(process_start(exit_inside_calls, 0, object)), 4);
+	CHECK_EQ(sys_look(LOOK_PROCESSES), 2);
+	CHECK_EQ(unpark_with(space, word_at(HERE, WAITED), 9), 1);
+	UNTIL(sys_look(LOOK_PROCESSES) == 1);
+	let_go(object, space, HERE);
+}
+
 static int wait_and_exit(uint64_t argument)
 {
 	const uint32_t space = derive(map_given(THERE));
