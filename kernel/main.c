@@ -77,6 +77,6 @@ void kernel_main(uint64_t start)
 	page_start(memory_end(s));
 	timer_start();
 	CC__CHECK(process_new(program_named(at(s->command_line)), NULL, 0, 0, 0, &first) == 0,
-	             "main: no memory for the first process");
+	          "main: no memory for the first process");
 	worker_run();
 }

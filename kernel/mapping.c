@@ -1,6 +1,7 @@
 /* mapping.c - what a process sees, in its page table and in the engine's regions (R4). */
 #include <errno.h>
 
+#include "calls.h"
 #include "object.h"
 #include "process.h"
 
@@ -126,8 +127,8 @@ int process_unmap(struct process *p, uint64_t address)
 	struct mapping *m = find(p, address);
 	struct cc__object *o;
 
-	if (m == NULL)
-		return ENOENT;
+	if (m == NULL || address == RING_ADDRESS)
+		return m == NULL ? ENOENT : EBUSY;
 	o = object_at(p, address);
 	cc__space_unmap(&p->space, address);
 	hide(p, m);

@@ -20,10 +20,10 @@ static struct process *find(uint64_t id)
 	return NULL;
 }
 
+static const struct process *used;	/* whose table the processor has; NULL: the kernel's own */
+
 void process_use(struct process *p)
 {
-	static const struct process *used;
-
 	if (p != used)
 		page_table_use(p != NULL ? p->top : &page_kernel_top);
 	used = p;
@@ -70,7 +70,7 @@ static int open_ring(struct process *p)
 	if (err != 0)
 		return err;
 	cc__capring_init(&p->ring, page_find(p->top, RING_ADDRESS, PAGE_WRITE), RING_SUBMISSIONS,
-	              RING_COMPLETIONS);
+	                 RING_COMPLETIONS);
 	p->ring.space = &p->space;
 	p->ring.caps = &p->caps;
 	p->ring.strands = &p->strands;
@@ -104,7 +104,8 @@ static int give(struct process *p, struct process *parent, uint32_t cap)
 static void unload(struct process *p)
 {
 	process_unmap_all(p);
-	process_use(NULL);
+	if (p == used)
+		process_use(NULL);
 	page_table_free(p->top);
 	p->top = NULL;
 }
@@ -167,7 +168,7 @@ void process_left(struct process *p)
 		return;
 	process_end(p, 0);	/* its last thread has left by itself */
 	CC__CHECK(p->ring.promised == 0 && p->ring.cq_tail == p->completions,
-	             "process: told of something after its end");
+	          "process: told of something after its end");
 	cc__scope_close(&p->scope);
 	unload(p);
 	for (unsigned i = 0; i < PROCESSES_MAX; i++)

@@ -91,7 +91,8 @@ bool process_names(const struct cc__object *o);
 int process_map(struct process *p, uint64_t address, size_t pages, unsigned rights);
 /* All pages of a MEMORY_OBJECT; and EBADF. */
 int process_map_object(struct process *p, uint32_t cap, uint64_t address, unsigned rights);
-/* The mapping that begins there: who waits in it has been told, then it goes.  ENOENT. */
+/* The mapping that begins there: who waits in it has been told, then it goes.  ENOENT; EBUSY:
+ * the ring, which we use as well. */
 int process_unmap(struct process *p, uint64_t address);
 /* All of them; nobody waits any more. */
 void process_unmap_all(struct process *p);

@@ -101,6 +101,8 @@ static void run(struct thread *t)
 	cpu_use_stack((char *)t->stack + THREAD_STACK_PAGES * PAGE_SIZE);
 	process_use(t->process);
 	switch_stacks(&worker.sp, t->sp);
+	/* Its last word was zero (G3), and nobody has come so far. */
+	CC__CHECK(*(const uint64_t *)t->stack == 0, "thread: its kernel stack is too small");
 	worker.runs = NULL;
 	cc__set_running(worker.record, &worker.record->parker);
 	settle(t);

@@ -6,9 +6,14 @@
 #include "timer.h"
 
 static const char *const fault_name[] = {
-    [0] = "division",      [3] = "breakpoint",          [4] = "overflow",
-    [6] = "invalid instruction",                        [13] = "general protection",
-    [14] = "page fault",   [17] = "alignment",
+    [0] = "division by zero",
+    [3] = "breakpoint",
+    [6] = "invalid instruction",
+    [7] = "no floating point",
+    [12] = "stack",
+    [13] = "general protection",
+    [14] = "page fault",
+    [17] = "alignment",
 };
 
 static const char *name_of(uint64_t vector)

@@ -60,13 +60,17 @@ TEST(the_registers_that_no_switch_keeps_are_not_to_be_had)
 	CHECK_EQ(process_wait(process_start(use_fpu, 0, 0)), STATUS_FAULT + 7);
 }
 
-TEST(what_no_thread_could_run_at_is_refused)
+TEST(what_would_be_a_fault_of_the_kernel_is_refused)
 {
 	CHECK_EQ(sys_call(CALL_THREAD, UINT64_C(1) << 63, STACK_END, 0, 0), -EINVAL);
 	CHECK_EQ(sys_call(CALL_THREAD, 0x400000, UINT64_C(1) << 63, 0, 0), -EINVAL);
 	CHECK_EQ(sys_call(CALLS, 0, 0, 0, 0), -ENOSYS);
 	CHECK_EQ(sys_call(CALL_WRITE, 0xffffffff80100000, 1, 0, 0), -EFAULT);
 	CHECK_EQ(sys_call(CALL_MAP, 0xffffffff80000000, 1, MAP_READ, 0), -EINVAL);
+	CHECK_EQ(sys_call(CALL_MAP, HERE, UINT64_MAX / 2, MAP_READ, 0), -EINVAL);
+	CHECK_EQ(sys_call(CALL_MAP, HERE, 1 << 20, MAP_READ, 0), -ENOMEM);
+	CHECK_EQ(sys_call(CALL_MAP, STACK_END - 4096, 2, MAP_READ, 0), -EEXIST);
+	CHECK_EQ(sys_call(CALL_UNMAP, RING_ADDRESS, 0, 0, 0), -EBUSY);
 }
 
 static int write_own(uint64_t argument)

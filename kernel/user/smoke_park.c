@@ -104,17 +104,22 @@ TEST(a_sibling_wakes_while_others_are_parked)
 
 /* ---- words that are not there ---- */
 
+static int32_t park_in_mapping(unsigned rights)
+{
+	int32_t result;
+
+	CHECK_EQ(sys_call(CALL_MAP, HERE, 1, rights, 0), 0);
+	result = park((const cc__a32 *)HERE, 0, 0);
+	CHECK_EQ(sys_call(CALL_UNMAP, HERE, 0, 0, 0), 0);
+	return result;
+}
+
 TEST(a_word_that_cannot_be_read_is_refused_without_a_fault)	/* covers: PRK-19/k */
 {
-	const cc__a32 *here = (const cc__a32 *)HERE;
-
-	CHECK_EQ(park(here, 0, CC_CAP_NEVER), CC_CAP_E_FAULT);
-	CHECK_EQ(sys_call(CALL_MAP, HERE, 1, 0, 0), 0);
-	CHECK_EQ(park(here, 0, CC_CAP_NEVER), CC_CAP_E_FAULT);
-	CHECK_EQ(sys_call(CALL_UNMAP, HERE, 0, 0, 0), 0);
-	CHECK_EQ(sys_call(CALL_MAP, HERE, 1, MAP_READ, 0), 0);
-	CHECK_EQ(park(here, 0, 0), CC_PARK_TIMED_OUT);
-	CHECK_EQ(sys_call(CALL_UNMAP, HERE, 0, 0, 0), 0);
+	CHECK_EQ(park((const cc__a32 *)HERE, 0, CC_CAP_NEVER), CC_CAP_E_FAULT);
+	CHECK_EQ(park_in_mapping(0), CC_CAP_E_FAULT);
+	CHECK_EQ(park_in_mapping(MAP_WRITE), CC_CAP_E_FAULT);
+	CHECK_EQ(park_in_mapping(MAP_READ), CC_PARK_TIMED_OUT);
 	CHECK_EQ(park((const cc__a32 *)0xffffffff80100000, 0, 0), CC_CAP_E_ADDRESS);
 	CHECK_EQ(park((const cc__a32 *)((uintptr_t)&word + 2), 0, 0), CC_CAP_E_ADDRESS);
 }

@@ -1,4 +1,6 @@
 /* smoke_shared.c - words of memory objects, which several processes map where they like. */
+#include <errno.h>
+
 #include "check.h"
 #include "ring.h"
 
@@ -79,6 +81,13 @@ TEST(a_word_of_another_object_is_refused)	/* covers: PRK-14/k PRK-21/k */
 	CHECK_EQ(park_with(space_a, word_at(HERE, WAITED), 0, 0), CC_PARK_TIMED_OUT);
 	let_go(a, space_a, HERE);
 	let_go(b, space_b, THERE);
+}
+
+TEST(a_park_space_is_not_passed_on)	/* covers: PRK-05/k */
+{
+	CHECK_EQ(process_start(wait_there, 0, cap_of(CC_CAP_PARK_SPACE)), -EPERM);
+	CHECK_EQ(process_start(wait_there, 0, cap_of(CC_CAP_THREAD_SPAWNER)), -EPERM);
+	CHECK_EQ(process_start(wait_there, 0, 12345), -EBADF);
 }
 
 /* ---- equal addresses ---- */
