@@ -54,7 +54,7 @@ explore: ## search the interleavings of the wait protocols
 
 park-kernel: ## boot the park engine as a kernel in QEMU: smoke tests, measurement
 	@tools/setup build kernel
-	@$(MAKE) -s -C kernel run
+	@$(MAKE) -s -C kernel -j $(JOBS) run
 
 lint: ## layer order, one door to atomics, names, sizes
 	@tools/lint

@@ -49,12 +49,14 @@ static bool same(const char *a, const char *b)
 }
 
 /* programs.S */
-extern const char program_smoke[], program_fails[], program_offsets[], program_measure[];
+extern const char program_smoke[], program_fails[], program_offsets[], program_hostile[],
+    program_measure[];
 
 static const struct program programs[] = {
     {"smoke", program_smoke},
     {"fails", program_fails},
     {"offsets", program_offsets},
+    {"hostile", program_hostile},
     {"measure", program_measure},
 };
 

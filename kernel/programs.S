@@ -13,6 +13,10 @@ program_fails:
 program_offsets:
 	.incbin "offsets.elf"
 	.balign 16
+	.global program_hostile
+program_hostile:
+	.incbin "hostile.elf"
+	.balign 16
 	.global program_measure
 program_measure:
 	.incbin "measure.elf"
