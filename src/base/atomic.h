@@ -85,6 +85,25 @@ void cc__futex_wake(cc__a32 *a, int most);
 int cc__futex_wait64(cc__a64 *a, uint64_t expected, cc_time deadline);
 void cc__futex_wake64(cc__a64 *a);
 
+/* A second word to sleep on, in memory that other processes may have, too. */
+enum cc__futex_end {
+	CC__FUTEX_UNDECIDED,	/* nothing came from there */
+	CC__FUTEX_WOKEN,	/* a wake was for us: it counts us, and nobody else has it */
+	CC__FUTEX_DIFFERS,	/* the word was not as expected, and no wake came */
+	CC__FUTEX_GONE,		/* nothing can be read there */
+	CC__FUTEX_CANCELLED,	/* by its owner, before any of these (park/slots.h) */
+};
+struct cc__futex_other {
+	const cc__a32 *word;	/* constant during a sleep, as is the next */
+	uint32_t expected;
+	enum cc__futex_end end;	/* the sleeper's */
+};
+
+/* As cc__futex_wait64, on both: EALREADY when it is over by the other one, and o->end
+ * says how.  What came from there is told whatever happened to *a meanwhile. */
+int cc__futex_wait_either(cc__a64 *a, uint64_t expected, struct cc__futex_other *o,
+                          cc_time deadline);
+
 /* The monotonic clock; virtual in the explorer. */
 cc_time cc__now(void);
 

@@ -1,10 +1,11 @@
-/* direct.c - the door for the program itself: park.h. */
+/* direct.c - the direct door: park.h. */
 #include <ccc/park.h>
 
 #include <errno.h>
 
 #include "os/fork.h"
 #include "park/domain.h"
+#include "park/memory.h"
 
 static CCParkSpace trusted;
 
@@ -20,8 +21,7 @@ static int refuse(const CCParkSpace *space, const uint32_t *word)
 	return space == NULL || word == NULL || (uintptr_t)word % sizeof *word != 0 ? EINVAL : 0;
 }
 
-/* What a sleep that ended with `err` is to the caller; the same error, or 0. */
-static int tell(int err, cc_time deadline, CCParkStatus *status)
+int cc__park_tell(int err, cc_time deadline, CCParkStatus *status)
 {
 	switch (err) {
 	case 0:
@@ -45,6 +45,8 @@ static int tell(int err, cc_time deadline, CCParkStatus *status)
 		return err;
 	}
 }
+
+/* ---- as a strand ---- */
 
 /* What a strand is told, as a result of ours. */
 static int tell_strand(const struct cc__strand *s, int result, CCParkStatus *status)
@@ -77,22 +79,27 @@ static int wait_as_strand(struct cc__strand *s, const uint32_t *word, uint32_t e
 	return tell_strand(s, cc__strand_wait(s, &w), status);
 }
 
-int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc_time deadline,
-                 CCParkStatus *status)
+static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint32_t max,
+                          uint32_t *woken)
 {
-	struct cc__sleeper s = {.first = false};
-	CCParkStatus nobody_asks;
-	struct cc__bucket *b;
-	const int err = refuse(space, word);
+	const int result = cc__node_lives(&s->node) ? cc__space_wake(s->node.space, NULL, 0,
+	                                                             (uintptr_t)word, max)
+	                                            : CC_CAP_E_GONE;
 
-	if (err != 0)
-		return err;
-	if (status == NULL)
-		status = &nobody_asks;
-	if (space->strand != NULL)
-		return wait_as_strand(space->strand, word, expected, deadline, status);
-	s.key = cc__park_trusted_key(word);
-	b = cc__park_hold(&cc__park_trusted, &s.key);
+	if (result < 0)
+		return result == CC_CAP_E_GONE ? ESHUTDOWN : EINVAL;
+	*woken = (uint32_t)result;
+	return 0;
+}
+
+/* ---- as the program ---- */
+
+static int wait_trusted(const uint32_t *word, uint32_t expected, cc_time deadline,
+                        CCParkStatus *status)
+{
+	struct cc__sleeper s = {.key = cc__park_trusted_key(word)};
+	struct cc__bucket *b = cc__park_hold(&cc__park_trusted, &s.key);
+
 	/* Relaxed: who changed the word and comes to wake holds the bucket after us, or
 	 * has held it before, and we see what he wrote. */
 	if (cc__load((const cc__a32 *)(const void *)word, CC__RELAXED) != expected) {
@@ -100,35 +107,48 @@ int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc
 		*status = CC_PARK_VALUE_MISMATCH;
 		return 0;
 	}
-	return tell(cc__park_sleep(b, &s, deadline), deadline, status);
+	return cc__park_tell(cc__park_sleep(b, &s, deadline), deadline, status);
 }
 
-static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint32_t max)
+static int wake_trusted(const uint32_t *word, uint32_t max, uint32_t *woken)
 {
-	if (!cc__node_lives(&s->node))
-		return CC_CAP_E_GONE;
-	return cc__space_wake(s->node.space, NULL, 0, (uintptr_t)word, max);
+	const struct cc__park_key key = cc__park_trusted_key(word);
+
+	*woken = cc__park_wake(&cc__park_trusted, &key, max, 0);
+	return 0;
+}
+
+/* ---- the calls ---- */
+
+int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected, cc_time deadline,
+                 CCParkStatus *status)
+{
+	const int err = refuse(space, word);
+	CCParkStatus nobody_asks;
+
+	if (err != 0)
+		return err;
+	if (status == NULL)
+		status = &nobody_asks;
+	if (space->strand != NULL)
+		return wait_as_strand(space->strand, word, expected, deadline, status);
+	if (space->memory != NULL)
+		return cc__memory_wait(space->memory, word, expected, deadline, status);
+	return wait_trusted(word, expected, deadline, status);
 }
 
 int cc_park_wake(CCParkSpace *space, const uint32_t *word, uint32_t max, uint32_t *woken)
 {
 	const int err = max == 0 ? EINVAL : refuse(space, word);
-	struct cc__park_key key;
-	uint32_t count;
+	uint32_t nobody_asks;
 
 	if (err != 0)
 		return err;
-	if (space->strand != NULL) {
-		const int result = wake_as_strand(space->strand, word, max);
-
-		if (result < 0)
-			return result == CC_CAP_E_GONE ? ESHUTDOWN : EINVAL;
-		count = (uint32_t)result;
-	} else {
-		key = cc__park_trusted_key(word);
-		count = cc__park_wake(&cc__park_trusted, &key, max, 0);
-	}
-	if (woken != NULL)
-		*woken = count;
-	return 0;
+	if (woken == NULL)
+		woken = &nobody_asks;
+	if (space->strand != NULL)
+		return wake_as_strand(space->strand, word, max, woken);
+	if (space->memory != NULL)
+		return cc__memory_wake(space->memory, word, max, woken);
+	return wake_trusted(word, max, woken);
 }

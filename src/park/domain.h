@@ -2,12 +2,8 @@
 #ifndef CC__PARK_DOMAIN_H
 #define CC__PARK_DOMAIN_H
 
+#include "park/door.h"
 #include "park/ring.h"
-
-/* The right to park (park.h): of the program itself, or of a strand. */
-struct CCParkSpace {
-	struct cc__strand *strand;	/* constant; NULL: the program itself */
-};
 
 struct CCStrand {
 	struct cc__strand *strand;	/* constant, as the others */

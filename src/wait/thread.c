@@ -23,6 +23,7 @@ struct cc__thread *cc__thread_make(void)
 	t->pool = NULL;
 	t->member = NULL;
 	t->at_end = NULL;
+	t->other = NULL;
 	t->spare_ids = 0;
 	return t;
 }
@@ -63,6 +64,23 @@ struct cc__thread *cc__thread_self(void)
 	return t != NULL ? t : make_own();
 }
 
+_Static_assert(offsetof(struct cc__thread, parker) == 0, "thread_of");
+
+static struct cc__thread *thread_of(struct cc__parker *p)
+{
+	return (struct cc__thread *)(void *)p;
+}
+
+/* Not 0: at the deadline, or the other word has ended it. */
+static int sleep_once(struct cc__thread *t, uint64_t word, cc_time deadline)
+{
+	struct cc__futex_other *o = t->other;
+
+	if (o != NULL && o->end == CC__FUTEX_UNDECIDED)
+		return cc__futex_wait_either(&t->parker.word, word, o, deadline);
+	return cc__futex_wait64(&t->parker.word, word, deadline);
+}
+
 void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
 	/* A thread's stack is nobody else's, so it commits itself. */
@@ -76,7 +94,7 @@ void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 
 		if (cc__word_state(w) == CC__OWNED)
 			return;
-		if (cc__futex_wait64(&p->word, w, deadline) != 0) {
+		if (sleep_once(thread_of(p), w, deadline) != 0) {
 			if (cc__word_unpark(p, ticket))
 				return;
 			deadline = CC_FOREVER;	/* claimed: the release will come */

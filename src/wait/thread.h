@@ -24,6 +24,7 @@ struct cc__thread {
 	struct cc__member *member;	/* its own: the scope it is in (cancel.h), or NULL; and
 					 * what sched keeps there (local.h) */
 	void (*at_end)(struct cc__thread *);	/* its own: before it ends; NULL: nothing */
+	struct cc__futex_other *other;	/* its own: what its wait is on as well, or NULL */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
 
@@ -63,7 +64,8 @@ static inline struct cc__parker *cc__self(void)
 }
 
 /* The thread parker: sleeps while its word is PARKED(ticket) or claimed, until
- * OWNED.  The caller is PARKING.  At deadline it takes itself back. */
+ * OWNED.  The caller is PARKING.  At deadline it takes itself back, and likewise when the
+ * other word ends its sleep; what is listed then has to look there (publish). */
 void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline);
 /* Let a claimed thread go: two steps, the futex wake the last touch. */
 void cc__thread_release(struct cc__parker *p);

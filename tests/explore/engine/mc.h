@@ -62,6 +62,7 @@ struct thread {
 	bool has_acq, has_rel;
 	bool fresh; /* chosen, and has done nothing visible since */
 	bool woken; /* IN_FUTEX: by a wake */
+	bool woken_by_other; /* by one of the other word */
 	bool stale; /* has read an old store since its last cc__relax */
 	enum state state;
 	int prio;           /* PCT */
@@ -74,6 +75,7 @@ struct thread {
 	void *arg;
 	/* Why it is blocked. */
 	const void *on; /* lock, word; the thread's number for IN_JOIN */
+	const void *other; /* IN_FUTEX: a second word, or NULL */
 	struct loc *loc;
 	uint64_t value;
 	cc_time deadline;

@@ -194,6 +194,16 @@ uint64_t mc_wait_at(void *p, size_t size, uint64_t value, const struct mc_site *
 	return l->newest->value;
 }
 
+static void sleep_on(struct thread *t, const void *p, cc_time deadline)
+{
+	t->on = p;
+	t->value = 0;
+	t->deadline = deadline;
+	t->woken = t->woken_by_other = false;
+	t->seq = ++arrivals;
+	block(IN_FUTEX);
+}
+
 static int futex_wait(const void *p, size_t size, uint32_t expected, cc_time deadline,
                       const struct mc_site *site)
 {
@@ -214,15 +224,18 @@ static int futex_wait(const void *p, size_t size, uint32_t expected, cc_time dea
 		return ETIMEDOUT;
 	if (tracing)
 		trace_op(site, "futex   sleeps on %s == %s", site->text, number(expected));
-	t->on = p;
-	t->value = 0;
-	t->deadline = deadline;
-	t->woken = false;
-	t->seq = ++arrivals;
-	block(IN_FUTEX);
+	t->other = NULL;
+	sleep_on(t, p, deadline);
 	if (tracing)
 		trace_op(site, "futex   returns%s", t->value ? " (TIMED OUT)" : "");
 	return t->value ? ETIMEDOUT : 0;
+}
+
+/* Who has been woken by one word, or is late, is still to be had by the other. */
+static bool sleeps_on(const struct thread *t, const void *p)
+{
+	return t->state == IN_FUTEX && ((t->on == p && !t->woken) ||
+	                                (t->other == p && !t->woken_by_other));
 }
 
 static int sleeper_after(const void *p, uint64_t seq)
@@ -230,18 +243,20 @@ static int sleeper_after(const void *p, uint64_t seq)
 	int found = -1;
 
 	for (int i = 0; i < n_threads; i++)
-		if (threads[i].state == IN_FUTEX && !threads[i].woken && threads[i].on == p &&
-		    threads[i].seq > seq && (found < 0 || threads[i].seq < threads[found].seq))
+		if (sleeps_on(&threads[i], p) && threads[i].seq > seq &&
+		    (found < 0 || threads[i].seq < threads[found].seq))
 			found = i;
 	return found;
 }
 
 /* Which sleeper the kernel takes is a choice; by default the first to come. */
-static void futex_wake(const void *p, int most, const struct mc_site *site)
+static int futex_wake(const void *p, int most, const struct mc_site *site)
 {
+	int k;
+
 	point(p, true, site);
 	heap_live(p, 1);
-	for (int k = 0; k < most; k++) {
+	for (k = 0; k < most; k++) {
 		int queue[MC_THREADS], n = 0, i;
 		uint64_t seq = 0;
 
@@ -253,10 +268,13 @@ static void futex_wake(const void *p, int most, const struct mc_site *site)
 			break;
 		i = queue[n > 1 && most < n ? choose('k', n) : 0];
 		threads[i].woken = true;
+		if (threads[i].other == p)
+			threads[i].woken_by_other = true;
 		if (tracing)
 			trace_op(site, "futex   wakes T%d", i);
 	}
 	stored();
+	return k;
 }
 
 int cc__futex_wait(cc__a32 *a, uint32_t expected, cc_time deadline)
@@ -289,6 +307,54 @@ void cc__futex_wake64(cc__a64 *a)
 
 	threads[me].pc = (uintptr_t)__builtin_return_address(0);
 	futex_wake(&a->raw, MC_THREADS, &site);
+}
+
+int cc__futex_wait_either(cc__a64 *a, uint64_t expected, struct cc__futex_other *o,
+                          cc_time deadline)
+{
+	static const struct mc_site own = {"futex word", "cc__futex_wait_either", 0};
+	static const struct mc_site other = {"other word", "cc__futex_wait_either", 0};
+	struct thread *t = &threads[me];
+	struct granule *g;
+	struct loc *mine, *theirs;
+
+	t->pc = (uintptr_t)__builtin_return_address(0);
+	g = point(&a->raw, true, &own);
+	access_in(g, &a->raw, 8, READ | ATOMIC, (uintptr_t)&own);
+	mine = loc_of(g, &a->raw, 8, &own);
+	/* Nothing is done in between: what comes here might as well have come before. */
+	g = point(&o->word->raw, true, &other);
+	access_in(g, &o->word->raw, 4, READ | ATOMIC, (uintptr_t)&other);
+	theirs = loc_of(g, &o->word->raw, 4, &other);
+	read_newest(mine, CC__RELAXED);
+	read_newest(theirs, CC__RELAXED);
+	if ((uint32_t)mine->newest->value != (uint32_t)expected)
+		return 0;
+	if ((uint32_t)theirs->newest->value != o->expected) {
+		o->end = CC__FUTEX_DIFFERS;
+		return EALREADY;
+	}
+	if (deadline <= now)
+		return ETIMEDOUT;
+	if (tracing)
+		trace_op(&own, "futex   sleeps on %s == %s, and on another", own.text,
+		         number(expected));
+	t->other = &o->word->raw;
+	sleep_on(t, &a->raw, deadline);
+	if (t->woken_by_other) {
+		o->end = CC__FUTEX_WOKEN;
+		return EALREADY;
+	}
+	return t->value ? ETIMEDOUT : 0;
+}
+
+uint32_t cc__futex_wake_shared(const cc__a32 *word, uint32_t most);
+uint32_t cc__futex_wake_shared(const cc__a32 *word, uint32_t most)
+{
+	static const struct mc_site site = {"other word", "cc__futex_wake_shared", 0};
+
+	threads[me].pc = (uintptr_t)__builtin_return_address(0);
+	return (uint32_t)futex_wake(&word->raw, most < MC_THREADS ? (int)most : MC_THREADS, &site);
 }
 
 /* ---- clock ---- */
