@@ -141,11 +141,15 @@ TEST(client_bounds_what_is_on_its_way)
 	struct site x;
 	CCCapSubmission e = nop_entry(3);
 	CCCapCompletion c;
+	CCParkStatus status = (CCParkStatus)77;
 
 	site_open_with(&x, &options);
 	for (int i = 0; i < 8; i++)
 		CHECK_EQ(cc_cap_client_submit(x.c, &e), 0);
 	CHECK_EQ(cc_cap_client_submit(x.c, &e), EAGAIN);
+	/* The ring is full of them, and who comes behind makes room. */
+	CHECK_EQ(cc_cap_client_park(x.c, x.s, x.w.space, x.w.word, 0, 0, &status), 0);
+	CHECK_EQ(status, CC_PARK_TIMED_OUT);
 	CHECK_EQ(unpark(&x, x.w.word, 1), 0);
 	CHECK_EQ(cc_cap_client_submit(x.c, &e), EAGAIN);
 	for (int i = 0; i < 8; i++)
