@@ -208,7 +208,8 @@ CC_API int cc_domain_release(CCDomain *d, uint32_t cap);
  * is left.  Any thread; never parks. */
 CC_API int cc_cap_object_create(CCCapObject **out, uint64_t size);
 CC_API void cc_cap_object_drop(CCCapObject *o);
-/* What has been granted and mapped of it becomes stale; who waits is told INTERRUPTED. */
+/* What has been granted of it becomes stale, and so do its mappings to shared operations; who
+ * waits by one is told INTERRUPTED.  The memory stays mapped: private waits in it go on. */
 CC_API int cc_cap_object_revoke(CCCapObject *o);
 
 /* ---- the doors ---- */
@@ -224,9 +225,10 @@ CC_API int cc_cap_pop(CCDomain *d, CCCapCompletion *completion);
 /* Take what has been submitted, in order, as far as it can be completed; an entry that is
  * another strand's stays, with what comes behind.  The caller's own PARK sleeps here.  Then
  * wait until there are `min_complete` completions to read, for so many nanoseconds or
- * CC_CAP_NEVER, unless it has slept in a PARK, or some have to be read before more can be
- * taken.  The number of completions that can be read; BUSY: it would have to wait, and another one does; what was submitted has been
- * taken all the same.  A strand, by itself; may park; a cancel point. */
+ * CC_CAP_NEVER, unless a PARK of its own was among them, or some have to be read before more
+ * can be taken.  The number of completions that can be read; BUSY: it would have to wait, and
+ * another one does; what was submitted has been taken all the same.  A strand, by itself; may
+ * park; a cancel point. */
 CC_API int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout);
 
 /* As from the tick of a clock: take what never sleeps or wakes, up to the first PARK or
@@ -236,8 +238,9 @@ CC_API int cc_cap_poll(CCDomain *d);
 
 /* The direct door (park.h) for a strand: its waits check the address as PARK does, and end
  * as those do.  EFAULT: nothing that could be read is mapped there; ESHUTDOWN, of a wake too:
- * the strand or the domain has ended (INTERRUPTED); EBUSY: the strand waits already.  What ends because
- * of an unmap returns 0 with INTERRUPTED.  Valid as long as the strand. */
+ * the strand or the domain has ended (INTERRUPTED); EBUSY: the strand waits already.  What
+ * ends because of an unmap returns 0 with INTERRUPTED.  Valid as long as the strand: it is
+ * no capability, and the release of those concerns the ring alone. */
 CC_API CCParkSpace *cc_strand_park_space(CCStrand *s);
 
 /* What a domain has in use. */

@@ -243,7 +243,7 @@ static void pass_turn(CCCapClient *c)
 {
 	struct cc__batch batch;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	cc__lock(&c->turn.lock, CC__RANK_WAITQ);
 	if (!cc__waitq_take(&c->turn, &batch, CC__REASON_SIGNAL, 0))
 		c->turned = false;

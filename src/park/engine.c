@@ -164,10 +164,14 @@ uint32_t cc__park_wake(const struct cc__park_table *t, const struct cc__park_key
 
 /* ---- to clear out ---- */
 
-/* Held: somebody whom `whom` names, among those of the key of `first`. */
-static struct cc__sleeper *find_of_key(const struct cc__sleeper *first,
-                                       bool (*whom)(const struct cc__sleeper *s, const void *arg),
-                                       const void *arg)
+typedef bool whom_fn(const struct cc__sleeper *s, const void *arg);
+
+/* Of each hold: one look at all of them, and room for what ending them adds. */
+enum { AT_ONCE = CC__BATCH_MAX / 2 };
+
+/* Held: some whom `whom` names, of the key of `first`, behind the n that were found. */
+static unsigned find_of_key(const struct cc__sleeper *first, whom_fn *whom, const void *arg,
+                            struct cc__sleeper **found, unsigned n)
 {
 	const struct cc__waiter *w = first->waiter;
 
@@ -175,43 +179,40 @@ static struct cc__sleeper *find_of_key(const struct cc__sleeper *first,
 		struct cc__sleeper *s = w->io;
 
 		if (whom(s, arg))
-			return s;
+			found[n++] = s;
 		w = w->next;
-	} while (w != first->waiter);
-	return NULL;
+	} while (w != first->waiter && n < AT_ONCE);
+	return n;
 }
 
-static struct cc__sleeper *find(const struct cc__bucket *b,
-                                bool (*whom)(const struct cc__sleeper *s, const void *arg),
-                                const void *arg)
+static unsigned find(const struct cc__bucket *b, whom_fn *whom, const void *arg,
+                     struct cc__sleeper **found)
 {
-	struct cc__sleeper *found = NULL;
+	unsigned n = 0;
 
-	for (const struct cc__sleeper *s = b->first; s != NULL && found == NULL; s = s->next)
-		found = find_of_key(s, whom, arg);
-	return found;
+	for (const struct cc__sleeper *s = b->first; s != NULL && n < AT_ONCE; s = s->next)
+		n = find_of_key(s, whom, arg, found, n);
+	return n;
 }
 
-static void drain_bucket(struct cc__bucket *b,
-                         bool (*whom)(const struct cc__sleeper *s, const void *arg),
-                         const void *arg, int result)
+static void drain_bucket(struct cc__bucket *b, whom_fn *whom, const void *arg, int result)
 {
+	struct cc__sleeper *found[AT_ONCE];
 	struct cc__batch batch;
-	struct cc__sleeper *s;
+	unsigned n;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	do {
 		cc__lock(&b->lock, CC__RANK_WAITQ);
-		while ((s = find(b, whom, arg)) != NULL && cc__park_room(&batch))
-			cc__park_end(s, result, &batch);
+		n = find(b, whom, arg, found);
+		for (unsigned i = 0; i < n; i++)
+			cc__park_end(found[i], result, &batch);
 		cc__park_drop(b);
 		cc__batch_flush(&batch);
-	} while (s != NULL);
+	} while (n == AT_ONCE);
 }
 
-void cc__park_drain(const struct cc__park_table *t,
-                    bool (*whom)(const struct cc__sleeper *s, const void *arg), const void *arg,
-                    int result)
+void cc__park_drain(const struct cc__park_table *t, whom_fn *whom, const void *arg, int result)
 {
 	for (unsigned i = 0; i < 1u << t->bits; i++)
 		drain_bucket(&t->bucket[i], whom, arg, result);

@@ -366,17 +366,17 @@ static struct cc__wake ended(struct cc__node *n, int result)
 	return settle_kept(s->ring, s->user_data, result, &s->keeps);
 }
 
-/* Completed in all cases, here or by whoever ends it.  True: it has slept. */
-static bool park(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e)
+/* Completed in all cases, here or by whoever ends it. */
+static void park(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e)
 {
 	struct cc__node_wait w = {.address = e->address, .expected = e->length};
 	struct cc__cap cap;
-	int result = authority(r, e->cap, &cap);
+	const int result = authority(r, e->cap, &cap);
 
 	nudge(r);	/* what comes behind it is anybody's */
 	if (result != 0) {
 		cc__wake(settle(r, e->user_data, result));
-		return false;
+		return;
 	}
 	w.deadline = cc__park_deadline(e->dependency);
 	w.object = cap.object;
@@ -385,10 +385,9 @@ static bool park(struct cc__capring *r, struct cc__strand *self, const CCCapSubm
 	self->user_data = e->user_data;
 	self->node.admit = admit;
 	self->node.ended = ended;
-	result = cc__node_wait(&self->node, &w);
+	cc__node_wait(&self->node, &w);
 	if (cap.object != NULL)
 		cc__object_drop(cap.object);
-	return result >= 0 && result != CC_PARK_VALUE_MISMATCH && w.deadline != CC_NOW;
 }
 
 static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
@@ -413,8 +412,7 @@ static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
 		cc__wake(settle(r, e->user_data, when == CC_NOW ? 0 : CC_CAP_E_AGAIN));
 }
 
-/* True: the caller has slept. */
-static bool execute(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e,
+static void execute(struct cc__capring *r, struct cc__strand *self, const CCCapSubmission *e,
                     int error)
 {
 	int result = error;
@@ -422,10 +420,11 @@ static bool execute(struct cc__capring *r, struct cc__strand *self, const CCCapS
 	if (error == 0)
 		switch (e->opcode) {
 		case CC_CAP_OP_PARK:
-			return park(r, self, e);
+			park(r, self, e);
+			return;
 		case CC_CAP_OP_TIMER:
 			start_timer(r, e);
-			return false;
+			return;
 		case CC_CAP_OP_UNPARK:
 			result = unpark(r, e);
 			break;
@@ -436,11 +435,11 @@ static bool execute(struct cc__capring *r, struct cc__strand *self, const CCCapS
 			break;
 		}
 	cc__wake(settle(r, e->user_data, result));
-	return false;
 }
 
-/* As many as can be taken.  0, or why not all: CC_CAP_E_AGAIN or RING. */
-static int take_all(struct cc__capring *r, struct cc__strand *self, enum mode mode, bool *slept)
+/* As many as can be taken, and whether there was a wait of the caller's own.  0, or why not
+ * all: CC_CAP_E_AGAIN or RING. */
+static int take_all(struct cc__capring *r, struct cc__strand *self, enum mode mode, bool *parked)
 {
 	CCCapSubmission e;
 	int error = 0, got;
@@ -449,7 +448,9 @@ static int take_all(struct cc__capring *r, struct cc__strand *self, enum mode mo
 	       (got = take(r, self, mode, &e, &error)) != 0) {
 		if (got < 0)
 			return got;
-		*slept |= execute(r, self, &e, error);
+		execute(r, self, &e, error);
+		if (self != NULL && e.opcode == CC_CAP_OP_PARK)
+			*parked |= e.owner == cc__strand_id(self);
 	}
 	return 0;
 }
@@ -460,7 +461,8 @@ struct visit {
 	struct cc__strand *self;
 	uint32_t wanted;
 	cc_time deadline;
-	bool slept;		/* in a wait of its own: it need not wait for more */
+	bool parked;		/* there was a wait of its own: it does not stay for completions,
+				 * which another may have read already */
 	bool full;		/* there is more to take when a completion has been read */
 	bool blocked;		/* it is the one that may block (R6) */
 };
@@ -479,7 +481,7 @@ static int look(struct cc__capring *r, const struct visit *v)
 		return CC_CAP_E_GONE;
 	if (!refresh(r))
 		return CC_CAP_E_RING;
-	if (to_be_read(r) >= wanted(v) || v->slept || v->deadline == CC_NOW ||
+	if (to_be_read(r) >= wanted(v) || v->parked || v->deadline == CC_NOW ||
 	    (v->deadline != CC_FOREVER && cc__now() >= v->deadline))
 		return (int)to_be_read(r);
 	return r->entering && !v->blocked ? CC_CAP_E_BUSY : BLOCK;
@@ -535,7 +537,7 @@ static int visit_once(struct cc__capring *r, struct visit *v)
 	int result;
 
 	if ((result = begin(r, &seen)) != 0 ||
-	    (result = take_all(r, v->self, ENTER, &v->slept)) == CC_CAP_E_RING)
+	    (result = take_all(r, v->self, ENTER, &v->parked)) == CC_CAP_E_RING)
 		return result;
 	v->full = result == CC_CAP_E_AGAIN;
 	CC_POINT("ring.before_block", r);
@@ -575,12 +577,12 @@ int cc__capring_enter(struct cc__capring *r, struct cc__strand *self, uint32_t m
 int cc__capring_poll(struct cc__capring *r)
 {
 	struct cc__wake wake;
-	bool slept = false;
+	bool parked = false;
 	uint64_t seen;
 	int result = begin(r, &seen);
 
 	if (result == 0)
-		result = take_all(r, NULL, POLL, &slept);
+		result = take_all(r, NULL, POLL, &parked);
 	cc__lock(&r->done.lock, CC__RANK_DONE);
 	complete_timers(r);
 	if (result == 0 || result == CC_CAP_E_AGAIN)
@@ -595,12 +597,12 @@ int cc__capring_poll(struct cc__capring *r)
 
 bool cc__capring_strand_end(struct cc__capring *r, uint32_t id)
 {
-	bool slept = false;
+	bool parked = false;
 
 	if (!cc__strand_end(r->strands, id))
 		return false;
 	/* Nonsense in the indices is told to whoever enters. */
-	take_all(r, NULL, RETIRE, &slept);
+	take_all(r, NULL, RETIRE, &parked);
 	nudge(r);
 	return true;
 }

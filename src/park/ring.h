@@ -69,8 +69,8 @@ int cc__capring_enter(struct cc__capring *r, struct cc__strand *self, uint32_t m
                       uint64_t timeout);
 int cc__capring_poll(struct cc__capring *r);
 
-/* A strand ends, by itself or not: its wait goes in silence, and so does what it has
- * submitted.  False: none of that id lives. */
+/* A strand ends, by itself or not: its wait goes in silence, and what it has
+ * submitted is retired (R4).  False: none of that id lives. */
 bool cc__capring_strand_end(struct cc__capring *r, uint32_t id);
 
 /* The process ends: its strands, its space, its capabilities. */

@@ -470,7 +470,7 @@ bool cc__node_close(struct cc__node *n, uint32_t id)
 	struct cc__batch batch;
 	bool lived;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	cc__lock(&n->lock, CC__RANK_NODE);
 	/* Relaxed, both: written under this lock alone; the bucket's orders the end. */
 	lived = cc__load(&n->live, CC__RELAXED) != 0 && (id == 0 || id == n->id);
@@ -489,7 +489,7 @@ bool cc__node_interrupt(struct cc__node *n, uint32_t id)
 	struct cc__batch batch;
 	bool ended;
 
-	batch.count = 0;
+	cc__batch_init(&batch);
 	cc__lock(&n->lock, CC__RANK_NODE);
 	ended = id == n->id && end_held(n, EINTR, &batch);
 	cc__unlock(&n->lock);

@@ -20,8 +20,8 @@ static void own_close(struct own *o)
 	world_close(&o->w);
 }
 
-/* Only who has slept in a PARK need not wait for completions. */
-TEST(enter_waits_after_a_park_that_did_not_sleep)
+/* However it ended: another may have read its completion, and would leave us waiting. */
+TEST(enter_comes_back_after_a_park_of_its_own)
 {
 	const struct {
 		uint32_t expected;
@@ -38,9 +38,12 @@ TEST(enter_waits_after_a_park_that_did_not_sleep)
 		                              .cap = timer,
 		                              .dependency = 10 * CC_MSEC});
 		push(o.w.d, park_entry(o.w.space, o.s, o.w.word, wait[i].expected, wait[i].timeout));
+		CHECK_EQ(cc_cap_enter(o.s, 2, CC_CAP_NEVER), 1);
 		CHECK_EQ(cc_cap_enter(o.s, 2, CC_CAP_NEVER), 2);
 		push(o.w.d, park_entry(o.w.space, o.s, o.w.word, 0, CC_MSEC));
 		CHECK_EQ(cc_cap_enter(o.s, 4, CC_CAP_NEVER), 3);
+		push(o.w.d, park_entry(12345, o.s, o.w.word, 0, CC_CAP_NEVER));
+		CHECK_EQ(cc_cap_enter(o.s, 9, CC_CAP_NEVER), 4);
 		own_close(&o);
 	}
 }
