@@ -392,8 +392,8 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* A peer wakes somebody who waits in an object whose last handle is closed.
- * covers: PRK-80/f, PRK-86/f, RES-49/x */
+/* A peer wakes somebody who waits in an object whose last handle is closed: nobody here could.
+ * covers: PRK-79/x, PRK-80/f, PRK-86/f, RES-49/x */
 TEST(shared_wait_keeps_the_object)
 {
 	CCRuntime *rt = test_runtime_of(2);
@@ -416,6 +416,10 @@ TEST(shared_wait_keeps_the_object)
 		CHECK_EQ(cc_park_wake(o.space, o.word, 1, NULL), EINVAL);
 		CHECK_EQ(cc_park_wait(o.space, o.word, 0, CC_FOREVER, NULL), EINVAL);
 		CHECK(is_open(fd));
+		/* The peer is as it was. */
+		CHECK_EQ(peer_ask(&p, (struct peer_call){.op = PEER_WAIT, .mapping = mapping,
+		                                         .offset = 64, .within = CC_MSEC}).status,
+		         CC_PARK_TIMED_OUT);
 		while (peer_ask(&p, (struct peer_call){.op = PEER_WAKE, .mapping = mapping,
 		                                       .value = 1}).woken == 0)
 			continue;
