@@ -25,6 +25,29 @@ int main(void)
 	return 1;
 }
 """
+# Looks at the clock until it has been held up, and fails then; for half a minute.
+HELD = r"""
+#include <stdio.h>
+#include <time.h>
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+int main(void)
+{
+	const double start = now();
+
+	for (double before = start, at; (at = now()) - start < 30; before = at)
+		if (at - before > 0.003) {
+			printf("here: failed: held up\nFAIL  held\n");
+			return 1;
+		}
+	return 0;
+}
+"""
 RESULTS = r"""
 #define _GNU_SOURCE
 #include <errno.h>
@@ -76,7 +99,7 @@ class NoiseTest(unittest.TestCase):
         self.assertRegex(text, r"one_test +3 runs +0 failed")
 
     def test_threads_are_stopped(self):
-        status, text = noise(HURRIED.replace("100", "1000000"), "--stop", "2")
+        status, text = noise(HELD, "--stop", "2")
         self.assertEqual(status, 1)
         self.assertRegex(text, r"one_test +2 runs +2 failed")
         status, text = noise(RESULTS, "--stop", "3")
