@@ -177,7 +177,7 @@ int cc_domain_join(CCDomain *d, CCStrand **out)
 	if ((s = cc__strand_join(&d->strands, &err)) == NULL)
 		return err;
 	handle = &d->handle[s - d->strands.strand];
-	*handle = (CCStrand){.strand = s, .domain = d, .park_space = {s}};
+	*handle = (CCStrand){.strand = s, .domain = d, .park_space = {.strand = s}};
 	*out = handle;
 	return 0;
 }

@@ -672,6 +672,7 @@ TEST(ring_one_is_blocked_others_park_a_third_wakes)	/* covers: PRK-45/u, PRK-104
 		/* One more would have to stand in line; who need not block is let in. */
 		CHECK_EQ(cc_cap_enter(o.s, 1, CC_CAP_NEVER), CC_CAP_E_BUSY);
 		CHECK_EQ(cc_cap_enter(o.s, 1, 0), 0);
+		TEST_UNTIL(is_blocked(o.w.d));	/* or it would take what we push */
 		push(o.w.d, unpark_entry(o.w.space, &o.w.word[0], 2));
 		CHECK_EQ(cc_cap_enter(o.s, 3, CC_CAP_NEVER), 3);
 		CHECK(has_blocked(o.w.d));
