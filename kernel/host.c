@@ -62,6 +62,13 @@ int cc__futex_wait64(cc__a64 *a, uint64_t expected, cc_time deadline)
 	return 0;
 }
 
+int cc__futex_wait_either(cc__a64 *a, uint64_t expected, struct cc__futex_other *o,
+                          cc_time deadline)
+{
+	(void)a, (void)expected, (void)o, (void)deadline;
+	CC__UNREACHABLE("host: shared words are the engine's here");
+}
+
 void cc__futex_wake64(cc__a64 *a)
 {
 	(void)a;	/* whoever calls is the interrupt that ends the halt */
