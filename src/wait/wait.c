@@ -58,6 +58,7 @@ bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result)
 	struct cc__batch batch;
 	bool taken;
 
+	/* mutant: swap survives: the batch is our own. */
 	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
 	taken = cc__waitq_take(q, &batch, reason, result);
