@@ -105,8 +105,7 @@ int process_map_object(struct process *p, uint32_t cap, uint64_t address, unsign
 		    : map(p, &m, (struct cc__region){.object = c.object, .generation = c.generation},
 		          rights & ~(unsigned)PAGE_RUN);
 	}
-	if (c.object != NULL)
-		cc__object_drop(c.object);
+	cc__cap_look_away(&c);
 	return err;
 }
 

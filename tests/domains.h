@@ -173,4 +173,27 @@ static inline void start_waiting(struct waiting *w, CCRuntime *rt, enum kind kin
 	TEST_UNTIL(is_waiting(d, id));
 }
 
+/* A world, and a strand of it that is the test itself. */
+struct own {
+	struct world w;
+	CCStrand *s;
+};
+
+static inline void own_open_with(struct own *o, const CCDomainOptions *options)
+{
+	world_open_with(&o->w, options);
+	o->s = joined(o->w.d);
+}
+
+static inline void own_open(struct own *o)
+{
+	own_open_with(o, NULL);
+}
+
+static inline void own_close(struct own *o)
+{
+	CHECK_EQ(cc_domain_leave(o->s), 0);
+	world_close(&o->w);
+}
+
 #endif

@@ -115,12 +115,6 @@ struct cc__cap cc__caps_look(struct cc__caps *c, uint32_t id)
 	return found;
 }
 
-static void look_away(const struct cc__cap *cap)
-{
-	if (cap->object != NULL)
-		cc__object_drop(cap->object);
-}
-
 int cc__caps_derive(struct cc__caps *c, uint32_t object, uint32_t *id)
 {
 	const struct cc__cap cap = cc__caps_look(c, object);
@@ -128,7 +122,7 @@ int cc__caps_derive(struct cc__caps *c, uint32_t object, uint32_t *id)
 
 	if (cap.kind == CC_CAP_MEMORY_OBJECT)
 		err = grant(c, CC_CAP_SHARED_PARK_SPACE, cap.object, cap.generation, id);
-	look_away(&cap);
+	cc__cap_look_away(&cap);
 	return err;
 }
 
@@ -149,7 +143,7 @@ int cc__caps_transfer(struct cc__caps *from, uint32_t id, struct cc__caps *to, u
 	default:
 		err = EPERM;	/* K2 */
 	}
-	look_away(&cap);
+	cc__cap_look_away(&cap);
 	return err;
 }
 

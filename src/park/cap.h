@@ -50,9 +50,15 @@ void cc__caps_end(struct cc__caps *c);
 /* The first of a kind, or 0. */
 uint32_t cc__caps_find(struct cc__caps *c, CCCapKind kind);
 
-/* What it is, with a hold on its object that is the caller's to drop; kind NONE: there is no
- * such capability, or it is stale. */
+/* What it is, with a hold on its object until cc__cap_look_away; kind NONE: there is no such
+ * capability, or it is stale. */
 struct cc__cap cc__caps_look(struct cc__caps *c, uint32_t id);
+
+static inline void cc__cap_look_away(const struct cc__cap *cap)
+{
+	if (cap->object != NULL)
+		cc__object_drop(cap->object);
+}
 
 /* ---- strands ---- */
 

@@ -243,8 +243,7 @@ int cc_domain_map_object(CCDomain *d, uint32_t cap, uint64_t offset, const void 
 		r.offset = offset;
 		err = cc__space_map(&d->space, &r);
 	}
-	if (c.object != NULL)
-		cc__object_drop(c.object);
+	cc__cap_look_away(&c);
 	return err;
 }
 
@@ -276,8 +275,7 @@ CCCapKind cc_domain_cap_kind(CCDomain *d, uint32_t cap)
 
 	if (d != NULL)
 		c = cc__caps_look(&d->caps, cap);
-	if (c.object != NULL)
-		cc__object_drop(c.object);
+	cc__cap_look_away(&c);
 	return c.kind;
 }
 

@@ -323,8 +323,7 @@ static int authority(struct cc__capring *r, uint32_t id, struct cc__cap *cap)
 	case CC_CAP_NONE:
 		return CC_CAP_E_CAP;
 	default:
-		if (cap->object != NULL)
-			cc__object_drop(cap->object);
+		cc__cap_look_away(cap);
 		cap->object = NULL;
 		return CC_CAP_E_KIND;
 	}
@@ -337,8 +336,7 @@ static int unpark(struct cc__capring *r, const CCCapSubmission *e)
 
 	if (result == 0)
 		result = cc__space_wake(r->space, cap.object, cap.generation, e->address, e->length);
-	if (cap.object != NULL)
-		cc__object_drop(cap.object);
+	cc__cap_look_away(&cap);
 	return result;
 }
 
@@ -386,8 +384,7 @@ static void park(struct cc__capring *r, struct cc__strand *self, const CCCapSubm
 	self->node.admit = admit;
 	self->node.ended = ended;
 	cc__node_wait(&self->node, &w);
-	if (cap.object != NULL)
-		cc__object_drop(cap.object);
+	cc__cap_look_away(&cap);
 }
 
 static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
@@ -396,8 +393,7 @@ static void start_timer(struct cc__capring *r, const CCCapSubmission *e)
 	const cc_time when = cc__park_deadline(e->dependency);
 	bool armed;
 
-	if (cap.object != NULL)
-		cc__object_drop(cap.object);
+	cc__cap_look_away(&cap);
 	if (cap.kind != CC_CAP_TIMER) {
 		cc__wake(settle(r, e->user_data,
 		                cap.kind == CC_CAP_NONE ? CC_CAP_E_CAP : CC_CAP_E_KIND));

@@ -3,23 +3,6 @@
 
 #include "domains.h"
 
-struct own {
-	struct world w;
-	CCStrand *s;
-};
-
-static void own_open(struct own *o)
-{
-	world_open(&o->w);
-	o->s = joined(o->w.d);
-}
-
-static void own_close(struct own *o)
-{
-	CHECK_EQ(cc_domain_leave(o->s), 0);
-	world_close(&o->w);
-}
-
 /* However it ended: another may have read its completion, and would leave us waiting. */
 TEST(enter_comes_back_after_a_park_of_its_own)
 {

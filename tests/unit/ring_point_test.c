@@ -11,32 +11,32 @@
 
 static CCRuntime *rt;
 
-struct own {
+struct scene {
 	struct world w;
 	CCStrand *s;
 	struct waiting x;
 };
 
-static void own_open(struct own *o)
+static void scene_open(struct scene *o)
 {
 	rt = test_runtime_of(2);
 	world_open(&o->w);
 	o->s = joined(o->w.d);
 }
 
-static void own_close(struct own *o)
+static void scene_close(struct scene *o)
 {
 	CHECK_EQ(cc_domain_leave(o->s), 0);
 	world_close(&o->w);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-static CCCapSubmission park_here(const struct own *o)
+static CCCapSubmission park_here(const struct scene *o)
 {
 	return park_entry(o->w.space, o->s, o->w.word, 0, CC_CAP_NEVER);
 }
 
-static struct cc__node *node_of(struct own *o)
+static struct cc__node *node_of(struct scene *o)
 {
 	return &o->x.strand->strand->node;
 }
@@ -44,8 +44,8 @@ static struct cc__node *node_of(struct own *o)
 /* ---- something in a thread of its own, to be held on its way ---- */
 
 struct helper {
-	void (*call)(struct own *o);
-	struct own *o;
+	void (*call)(struct scene *o);
+	struct scene *o;
 	cc__a32 done;
 	pthread_t thread;
 };
@@ -59,7 +59,7 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-static void help(struct helper *h, struct own *o, void (*call)(struct own *o))
+static void help(struct helper *h, struct scene *o, void (*call)(struct scene *o))
 {
 	*h = (struct helper){.call = call, .o = o};
 	CHECK_EQ(pthread_create(&h->thread, NULL, helper_main, h), 0);
@@ -70,28 +70,28 @@ static void help_join(struct helper *h)
 	CHECK_EQ(pthread_join(h->thread, NULL), 0);
 }
 
-static void do_unmap(struct own *o)
+static void do_unmap(struct scene *o)
 {
 	CHECK_EQ(cc_domain_unmap(o->w.d, o->w.word), 0);
 }
 
-static void do_renew(struct own *o)
+static void do_renew(struct scene *o)
 {
 	CHECK_EQ(cc_domain_renew(o->w.d), 0);
 }
 
-static void do_end(struct own *o)
+static void do_end(struct scene *o)
 {
 	CHECK_EQ(cc_domain_end(o->w.d, o->x.entry.owner), 0);
 }
 
 /* One that is to be counted; and one that must not be. */
-static void do_wake(struct own *o)
+static void do_wake(struct scene *o)
 {
 	CHECK_EQ(cc__space_wake(&o->w.d->space, NULL, 0, (uintptr_t)o->w.word, 9), 1);
 }
 
-static void do_wake_in_vain(struct own *o)
+static void do_wake_in_vain(struct scene *o)
 {
 	CHECK_EQ(cc__space_wake(&o->w.d->space, NULL, 0, (uintptr_t)o->w.word, 9), 0);
 }
@@ -101,12 +101,12 @@ static void do_wake_in_vain(struct own *o)
 /* Between the check of the mapping and the read of the word nobody takes it away. */
 TEST(unmap_waits_for_a_wait_that_has_been_checked)	/* covers: PRK-49/f, PRK-112/f */
 {
-	struct own o;
+	struct scene o;
 	struct helper h;
 	struct point *p;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	p = point_hold("space.checked_under_lock", NULL);
 	o.x = (struct waiting){.d = o.w.d, .entry = park_here(&o)};
 	sleeper_start(&o.x.s, rt, THREAD, waiting_main, &o.x);
@@ -121,19 +121,19 @@ TEST(unmap_waits_for_a_wait_that_has_been_checked)	/* covers: PRK-49/f, PRK-112/
 	/* It was listed under the mapping that it was checked for, and went with it. */
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_INTERRUPTED);
 	sleeper_join(&o.x.s);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* The generation has changed, the old waiter is still listed: the new one does not reach it,
  * and its address is not to be had. */
 TEST(stale_waiter_sees_nothing_of_what_comes_later)	/* covers: PRK-23/f */
 {
-	struct own o;
+	struct scene o;
 	struct helper h;
 	struct point *p;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	start_waiting(&o.x, rt, FIBER, o.w.d, park_here(&o));
 	p = point_hold("space.before_drain", &o.w.d->space);
 	help(&h, &o, do_renew);
@@ -147,7 +147,7 @@ TEST(stale_waiter_sees_nothing_of_what_comes_later)	/* covers: PRK-23/f */
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_INTERRUPTED);
 	CHECK_EQ(cc_domain_map(o.w.d, o.w.word, 4, CC_CAP_READ), 0);
 	sleeper_join(&o.x.s);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* ---- strands ---- */
@@ -155,12 +155,12 @@ TEST(stale_waiter_sees_nothing_of_what_comes_later)	/* covers: PRK-23/f */
 /* Gone, but not taken off yet: a wake drops him without a word and does not count him. */
 TEST(stale_waiter_is_dropped_by_a_wake)	/* covers: PRK-60/f */
 {
-	struct own o;
+	struct scene o;
 	struct helper h;
 	struct point *p;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	start_waiting(&o.x, rt, FIBER, o.w.d, park_here(&o));
 	p = point_hold("node.closed_under_lock", node_of(&o));
 	help(&h, &o, do_end);
@@ -173,18 +173,18 @@ TEST(stale_waiter_is_dropped_by_a_wake)	/* covers: PRK-60/f */
 	sleeper_join(&o.x.s);
 	CHECK_EQ(o.x.entered, CC_CAP_E_GONE);
 	CHECK_EQ(pop(o.w.d, NULL), NOTHING);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* When the end of a strand has been told, its waiter is off, though its record is kept and
  * its thread has not run yet. */
 TEST(ended_strand_is_on_no_list)	/* covers: PRK-66/f */
 {
-	struct own o;
+	struct scene o;
 	struct point *p;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	start_waiting(&o.x, rt, FIBER, o.w.d, park_here(&o));
 	p = point_hold("wait.after_park", NULL);
 	do_end(&o);
@@ -195,11 +195,11 @@ TEST(ended_strand_is_on_no_list)	/* covers: PRK-66/f */
 	do_wake_in_vain(&o);
 	point_release(p);
 	sleeper_join(&o.x.s);
-	own_close(&o);
+	scene_close(&o);
 }
 
 struct twice {
-	struct own *o;
+	struct scene *o;
 	CCStrand *strand;
 	cc__a32 first, id;
 	int results[2];
@@ -229,14 +229,14 @@ static int twice_main(void *arg)
  * wake does not end the new wait. */
 TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
 {
-	struct own o;
+	struct scene o;
 	struct helper h;
 	struct twice t = {.o = &o};
 	struct point *p;
 	uint32_t id;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	sleeper_start(&t.s, rt, THREAD, twice_main, &t);
 	TEST_UNTIL((id = cc__load(&t.first, CC__ACQUIRE)) != 0 && is_waiting(o.w.d, id));
 	p = point_hold("wake.before_flush", NULL);
@@ -258,7 +258,7 @@ TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
 	do_wake(&o);
 	sleeper_join(&t.s);
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_WOKEN);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* ---- authority ---- */
@@ -266,13 +266,13 @@ TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
 /* A wake that has found its space goes through with it, though the handle is gone. */
 TEST(resolved_wake_outlives_the_handle)	/* covers: PRK-77/f */
 {
-	struct own o;
+	struct scene o;
 	struct helper h;
 	struct point *p;
 	CCCapSubmission e;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	start_waiting(&o.x, rt, FIBER, o.w.d, park_here(&o));
 	p = point_hold("space.wake_resolved", NULL);
 	help(&h, &o, do_wake);
@@ -283,10 +283,10 @@ TEST(resolved_wake_outlives_the_handle)	/* covers: PRK-77/f */
 	help_join(&h);
 	sleeper_join(&o.x.s);
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_WOKEN);
-	own_close(&o);
+	scene_close(&o);
 
 	/* Its time comes all the same; the wait is held before it sleeps. */
-	own_open(&o);
+	scene_open(&o);
 	e = park_here(&o);
 	e.dependency = CC_MSEC;
 	p = point_hold("space.checked_under_lock", NULL);
@@ -297,7 +297,7 @@ TEST(resolved_wake_outlives_the_handle)	/* covers: PRK-77/f */
 	point_release(p);
 	sleeper_join(&o.x.s);
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_TIMED_OUT);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* ---- entries ---- */
@@ -319,10 +319,10 @@ static void forge(const void *ring, void *arg)
 /* What the user writes after the copy was made is not seen. */
 TEST(entries_are_copied_once)	/* covers: PRK-95/f */
 {
-	struct own o;
+	struct scene o;
 
 	NEED_POINTS();
-	own_open(&o);
+	scene_open(&o);
 	for (uint32_t i = 0; i < 8; i++) {
 		struct forger f = {.ring = cc_domain_ring(o.w.d), .entry = i};
 		CCCapSubmission e = park_entry(o.w.space, o.s, o.w.word, 0, 0);
@@ -348,7 +348,7 @@ TEST(entries_are_copied_once)	/* covers: PRK-95/f */
 		point_call("ring.copied_under_lock", NULL, forge, &f);
 		CHECK_EQ(result_of(o.s, e), CC_PARK_TIMED_OUT);
 	}
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* ---- what is held when ---- */
@@ -370,13 +370,13 @@ static void look_at_locks(const void *node, void *arg)
 
 TEST(word_is_read_with_space_and_bucket_held)	/* covers: PRK-50/t, PRK-49/f */
 {
-	struct own o;
+	struct scene o;
 
 	NEED_POINTS();
 #ifndef CC__DEBUG
 	SKIP("no lock stack in this build");
 #endif
-	own_open(&o);
+	scene_open(&o);
 	for (int i = 0; i < 3; i++) {
 		point_call("node.before_read_under_lock", NULL, look_at_locks, NULL);
 		CHECK_EQ(result_of(o.s, park_entry(o.w.space, o.s, o.w.word, i == 2, i == 0 ? 0 : 1)),
@@ -384,7 +384,7 @@ TEST(word_is_read_with_space_and_bucket_held)	/* covers: PRK-50/t, PRK-49/f */
 	}
 	CHECK_EQ(cc__load(&reads, CC__RELAXED), 3);
 	CHECK_EQ(cc__load(&wrong, CC__RELAXED), 0);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* The event log of who is listed, and of what is held when somebody is made runnable. */
@@ -412,10 +412,10 @@ static void on_event(enum cc__event kind, const void *who, uint64_t a, uint64_t 
  * when no lock is held. */
 TEST(one_strand_is_listed_and_woken_with_nothing_held)	/* covers: PRK-53/t, PRK-102/t */
 {
-	struct own o;
+	struct scene o;
 	const struct cc__node *n;
 
-	own_open(&o);
+	scene_open(&o);
 	memset(&seen, 0, sizeof seen);
 	cc__watch_log(on_event);
 	cc__watch(CC__WATCH_LOG);
@@ -434,15 +434,15 @@ TEST(one_strand_is_listed_and_woken_with_nothing_held)	/* covers: PRK-53/t, PRK-
 	CHECK(cc__load(&seen.enqueues, CC__RELAXED) > 0);
 	CHECK_EQ(cc__load(&seen.under_lock, CC__RELAXED), 0);
 	CHECK_EQ(pop(o.w.d, NULL), CC_PARK_WOKEN);
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* However often its thread is woken for no reason. */
 TEST(woken_means_woken_in_the_ring)	/* covers: PRK-100/f, RES-28/f */
 {
-	struct own o;
+	struct scene o;
 
-	own_open(&o);
+	scene_open(&o);
 	ghost_begin();
 	for (int i = 0; i < 100; i++) {
 		start_waiting(&o.x, rt, i % 2 == 0 ? FIBER : THREAD, o.w.d, park_here(&o));
@@ -454,12 +454,12 @@ TEST(woken_means_woken_in_the_ring)	/* covers: PRK-100/f, RES-28/f */
 		CHECK_EQ(pop(o.w.d, NULL), CC_PARK_WOKEN);
 	}
 	ghost_end();
-	own_close(&o);
+	scene_close(&o);
 }
 
 /* ---- broken invariants ---- */
 
-static struct own doomed;
+static struct scene doomed;
 
 static void wait_twice(void *arg)
 {
@@ -467,7 +467,7 @@ static void wait_twice(void *arg)
 	    .address = (uintptr_t)doomed.w.word, .deadline = CC_FOREVER};
 
 	(void)arg;
-	own_open(&doomed);
+	scene_open(&doomed);
 	start_waiting(&doomed.x, rt, FIBER, doomed.w.d, park_here(&doomed));
 	cc__node_wait(node_of(&doomed), &w);
 }
@@ -475,7 +475,7 @@ static void wait_twice(void *arg)
 static void wake_without_credit(void *arg)
 {
 	(void)arg;
-	own_open(&doomed);
+	scene_open(&doomed);
 	start_waiting(&doomed.x, rt, FIBER, doomed.w.d, park_here(&doomed));
 	doomed.w.d->ring.promised = 0;
 	cc__space_wake(&doomed.w.d->space, NULL, 0, (uintptr_t)doomed.w.word, 1);

@@ -19,29 +19,6 @@ _Static_assert(CC_PARK_WOKEN == 0 && CC_PARK_VALUE_MISMATCH == 1 && CC_PARK_TIME
                    CC_PARK_INTERRUPTED == 3,
                "results of a wait");
 
-/* A world, and a strand of it that is the test itself. */
-struct own {
-	struct world w;
-	CCStrand *s;
-};
-
-static void open_with(struct own *o, const CCDomainOptions *options)
-{
-	world_open_with(&o->w, options);
-	o->s = joined(o->w.d);
-}
-
-static void own_open(struct own *o)
-{
-	open_with(o, NULL);
-}
-
-static void own_close(struct own *o)
-{
-	CHECK_EQ(cc_domain_leave(o->s), 0);
-	world_close(&o->w);
-}
-
 static CCCapSubmission park_here(const struct own *o, uint64_t timeout)
 {
 	return park_entry(o->w.space, o->s, &o->w.word[0], 0, timeout);
@@ -352,7 +329,7 @@ TEST(ring_ids_of_strands_are_not_given_out_again)	/* covers: PRK-94/u */
 	struct own o;
 	uint32_t last = 0;
 
-	open_with(&o, &options);
+	own_open_with(&o, &options);
 	for (int i = 0; i < 1000; i++) {
 		CCStrand *other = joined(o.w.d), *third = NULL;
 
@@ -532,7 +509,7 @@ TEST(ring_a_wake_waits_for_a_place_of_its_own)	/* covers: PRK-59/u, PRK-57/u, PR
 	struct waiting x;
 	struct own o;
 
-	open_with(&o, &options);
+	own_open_with(&o, &options);
 	start_waiting(&x, rt, FIBER, o.w.d, park_here(&o, CC_CAP_NEVER));
 	for (uint64_t i = 0; i < 3; i++)
 		push(o.w.d, nop_entry(i));
