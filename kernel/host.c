@@ -119,6 +119,11 @@ void *cc__pages_map(size_t size)
 	return page_get(size / PAGE_SIZE);
 }
 
+void *cc__pages_map_dense(size_t size)
+{
+	return cc__pages_map(size);
+}
+
 void cc__pages_populate(void *p, size_t size)
 {
 	(void)p, (void)size;	/* it is there */

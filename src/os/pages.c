@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,22 +21,45 @@ size_t cc__page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void *cc__pages_map(size_t size)
+static void *map(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (p == MAP_FAILED)
-		return NULL;
+	return p != MAP_FAILED ? p : NULL;
+}
+
+void *cc__pages_map(size_t size)
+{
+	void *p = map(size);
+
 	/* A stack that touches one page must not be charged 2 MB for it.  Where
 	 * the kernel has no huge pages it says EINVAL, which is as good. */
-	(void)madvise(p, size, MADV_NOHUGEPAGE);
+	if (p != NULL)
+		(void)madvise(p, size, MADV_NOHUGEPAGE);
 	return p;
 }
 
 void cc__pages_unmap(void *p, size_t size)
 {
 	(void)munmap(p, size);
+}
+
+/* Huge pages lie at multiples of their size: from more than is wanted, what does. */
+void *cc__pages_map_dense(size_t size)
+{
+	const size_t huge = 2 << 20;
+	char *p = map(size + huge);
+	size_t before;
+
+	if (p == NULL)
+		return NULL;
+	before = (huge - (uintptr_t)p % huge) % huge;
+	if (before > 0)
+		cc__pages_unmap(p, before);
+	cc__pages_unmap(p + before + size, huge - before);
+	(void)madvise(p + before, size, MADV_HUGEPAGE);	/* a favour */
+	return p + before;
 }
 
 /* (Linux 5.14; the headers of older systems lack the number.) */

@@ -10,6 +10,9 @@ size_t cc__page_size(void);
 /* Address space that costs memory only where it is touched; never huge pages.
  * NULL if the system has none. */
 void *cc__pages_map(size_t size);
+/* As many bytes that will all be used, so that they may come in huge pages: a fault for two
+ * megabytes, not for four kilobytes. */
+void *cc__pages_map_dense(size_t size);
 void cc__pages_unmap(void *p, size_t size);
 
 /* Give the memory back, keep the addresses: reads as zero afterwards. */

@@ -32,6 +32,7 @@ bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind)
 
 	if (r->mask >= RING_MAX - 1 || (wider = cc__pages_map(2 * ring_bytes(r))) == NULL)
 		return false;
+	cc__pages_populate(wider, 2 * ring_bytes(r));
 	/* Relaxed, both: under R1. */
 	for (uint32_t i = cc__load(&r->head, CC__RELAXED); i != cc__load(&r->tail, CC__RELAXED); i++)
 		wider[i & wide] = r->slot[i & r->mask];

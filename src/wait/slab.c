@@ -3,8 +3,8 @@
 
 #include "os/pages.h"
 
-/* Address space of one chunk: large, since only what is carved is touched. */
-enum { CHUNK = 1 << 20, CHUNK_HEAD = 128 };
+/* Address space of one chunk: large, since of the first only what is carved is touched. */
+enum { CHUNK = 2 << 20, CHUNK_HEAD = 128 };
 
 struct cc__slab_chunk {
 	struct cc__slab_chunk *next;	/* constant once the chunk is listed */
@@ -29,7 +29,8 @@ static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 
 	if (c != NULL && cc__load(&c->carved, CC__RELAXED) < (CHUNK - CHUNK_HEAD) / s->size)
 		return c;
-	if ((c = cc__pages_map(CHUNK)) == NULL)
+	/* mutant: != -> == survives: which pages they are takes time only. */
+	if ((c = c != NULL ? cc__pages_map_dense(CHUNK) : cc__pages_map(CHUNK)) == NULL)
 		return NULL;
 	/* Relaxed: as above. */
 	c->next = cc__load(&s->chunks, CC__RELAXED);

@@ -16,6 +16,11 @@ void *cc__pages_map(size_t size)
 	return mc_alloc(size);
 }
 
+void cc__pages_populate(void *p, size_t size)
+{
+	(void)p, (void)size;
+}
+
 void cc__pages_unmap(void *p, size_t size)
 {
 	(void)size;

@@ -6,7 +6,7 @@
 #include "engine.h"
 #include "os/pages.h"
 
-enum { SHIM_PAGES = 3 << 20 };
+enum { SHIM_PAGES = 6 << 20 };
 static _Alignas(4096) char shim_pages[SHIM_PAGES];
 static size_t shim_pages_used;
 
@@ -16,6 +16,11 @@ void *cc__pages_map(size_t size)
 
 	shim_pages_used += size;
 	return shim_pages_used <= SHIM_PAGES ? p : NULL;
+}
+
+void *cc__pages_map_dense(size_t size)
+{
+	return cc__pages_map(size);
 }
 
 void cc__pages_populate(void *p, size_t size)

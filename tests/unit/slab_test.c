@@ -66,8 +66,8 @@ static void put_all(struct cc__slab *s, struct object *first)
 
 TEST(slab_fresh_objects_are_zero)
 {
-	/* More than two chunks of a megabyte hold. */
-	enum { MANY = 45000 };
+	/* More than two chunks of two megabytes hold. */
+	enum { MANY = 90000 };
 	static struct cc__slab s = CC__SLAB_INIT(struct object, next);
 	const size_t before = walked(&s);	/* not 0 in a second round */
 	const uint32_t calls = cc__load(&mmap_calls, CC__RELAXED);
