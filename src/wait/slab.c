@@ -21,13 +21,18 @@ static void *object_at(const struct cc__slab *s, struct cc__slab_chunk *c, size_
 	return (char *)c + CHUNK_HEAD + i * s->size;
 }
 
+static uint32_t objects_of_chunk(const struct cc__slab *s)
+{
+	return (uint32_t)((CHUNK - CHUNK_HEAD) / s->size);
+}
+
 /* Under the lock: a chunk with room, the newest or a new one. */
 static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 {
 	/* Relaxed, twice: we hold the lock under which both are written. */
 	struct cc__slab_chunk *c = cc__load(&s->chunks, CC__RELAXED);
 
-	if (c != NULL && cc__load(&c->carved, CC__RELAXED) < (CHUNK - CHUNK_HEAD) / s->size)
+	if (c != NULL && cc__load(&c->carved, CC__RELAXED) < objects_of_chunk(s))
 		return c;
 	/* mutant: != -> == survives: which pages they are takes time only. */
 	if ((c = c != NULL ? cc__pages_map_dense(CHUNK) : cc__pages_map(CHUNK)) == NULL)
@@ -41,7 +46,7 @@ static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 
 /* Under the lock, before the nth object is handed out: at each stride its pages.
  * The first stride comes page by page, for those who need but a few objects. */
-static void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t n)
+static inline void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t n)
 {
 	enum { STRIDE = 1 << 16 };
 	const size_t from = CHUNK_HEAD + n * s->size, to = from + s->size;
@@ -52,41 +57,47 @@ static void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t
 		cc__pages_populate((char *)c + to / STRIDE * STRIDE, STRIDE);
 }
 
-/* Under the lock: an object that was never handed out. */
-static void *carve(struct cc__slab *s)
+/* Under the lock: objects that were never handed out before `first`, 1 to `most` of them;
+ * how many. */
+static unsigned carve(struct cc__slab *s, void **first, unsigned most)
 {
 	struct cc__slab_chunk *c = chunk_with_room(s);
-	uint32_t n;
+	uint32_t from, n;
 
 	if (c == NULL)
-		return NULL;
+		return 0;
 	/* Relaxed: only lock holders write it. */
-	n = cc__load(&c->carved, CC__RELAXED);
-	/* Relaxed: all that cc__slab_walk must know is that the object lies inside
-	 * the chunk; what is in it, its own atomics and locks say.
-	 * mutant: swap survives: the pages have no order. */
-	cc__store(&c->carved, n + 1, CC__RELAXED);
-	/* mutant: survives, as in page_in. */
-	page_in(s, c, n);
-	return object_at(s, c, n);
+	from = cc__load(&c->carved, CC__RELAXED);
+	for (n = from; n < from + most && n < objects_of_chunk(s); n++) {
+		void *o = object_at(s, c, n);
+
+		/* mutant: survives, as in page_in. */
+		page_in(s, c, n);
+		*link_of(s, o) = *first;
+		*first = o;
+	}
+	/* Relaxed: all that cc__slab_walk must know is that the objects lie inside
+	 * the chunk; what is in them, their own atomics and locks say. */
+	cc__store(&c->carved, n, CC__RELAXED);
+	return n - from;
 }
 
 void *cc__slab_get_chain(struct cc__slab *s, unsigned most, unsigned *count)
 {
 	void *first = NULL;
-	unsigned n = 0;
+	unsigned n = 0, carved = 1;
 
 	cc__lock(&s->lock, CC__RANK_SLAB);
-	for (; n < most; n++) {
+	while (n < most && s->free != NULL) {
 		void *o = s->free;
 
-		if (o != NULL)
-			s->free = *link_of(s, o);
-		else if ((o = carve(s)) == NULL)
-			break;
+		s->free = *link_of(s, o);
 		*link_of(s, o) = first;
 		first = o;
+		n++;
 	}
+	while (n < most && carved > 0)
+		n += carved = carve(s, &first, most - n);
 	/* mutant: swap cc__unlock survives: n and first are our own. */
 	cc__unlock(&s->lock);
 	*count = n;
