@@ -88,7 +88,7 @@ static struct cc__fiber *pick_urgent(struct cc__worker *w)
 	enum { FAVOURS_IN_A_ROW = 8 };
 	struct cc__fiber *f = NULL;
 
-	if (cc__ring_length(&w->queue.ring[CC__URGENT]) == 0) {
+	if (cc__lane_length(&w->queue.lane[CC__URGENT]) == 0) {
 		w->fair_at = w->serve_at;
 		return NULL;
 	}

@@ -51,7 +51,7 @@ static bool offer(struct cc__worker *w, struct cc__fiber *f)
 /* f, started and woken, may be next, before the queue looks ahead. */
 static inline void send_for(const struct cc__worker *w, const struct cc__fiber *f)
 {
-	if (cc__ring_length(&w->queue.ring[CC__READY]) <= CC__AHEAD)
+	if (cc__lane_length(&w->queue.lane[CC__READY]) <= CC__AHEAD)
 		cc__stack_ahead(f, CC__WAIT_LINES);
 }
 
@@ -107,7 +107,7 @@ static void move_in_as(struct cc__worker *w, struct cc__fiber *f, enum cc__kind 
 	if (kind == CC__URGENT)
 		w->fair_at = 0;
 	/* Relaxed: our own. */
-	w->lesson.turned = cc__load(&w->queue.ring[CC__READY].tail, CC__RELAXED);
+	w->lesson.turned = cc__load(&w->queue.lane[CC__READY].tail, CC__RELAXED);
 }
 
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)

@@ -4,8 +4,8 @@
 #include "base/assert.h"
 #include "os/pages.h"
 
-/* A ring does not grow past this; what does not fit goes to the global queue. */
-enum { RING_MAX = 1 << 20 };
+/* A lane does not grow past this; what does not fit goes to the global queue. */
+enum { LANE_MAX = 1 << 20 };
 
 /* A turn of waiting for somebody who holds it for a few instructions, unless the
  * system has taken its CPU away. */
@@ -19,25 +19,25 @@ static void turn(unsigned *turns)
 
 /* ---- growth; under R1 ---- */
 
-static size_t ring_bytes(const struct cc__ring *r)
+static size_t lane_bytes(const struct cc__lane *r)
 {
 	return ((size_t)r->mask + 1) * sizeof(struct cc__fiber *);
 }
 
 bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind)
 {
-	struct cc__ring *r = &q->ring[kind];
+	struct cc__lane *r = &q->lane[kind];
 	const uint32_t wide = 2 * r->mask + 1;
 	struct cc__fiber **wider;
 
-	if (r->mask >= RING_MAX - 1 || (wider = cc__pages_map(2 * ring_bytes(r))) == NULL)
+	if (r->mask >= LANE_MAX - 1 || (wider = cc__pages_map(2 * lane_bytes(r))) == NULL)
 		return false;
-	cc__pages_populate(wider, 2 * ring_bytes(r));
+	cc__pages_populate(wider, 2 * lane_bytes(r));
 	/* Relaxed, both: under R1. */
 	for (uint32_t i = cc__load(&r->head, CC__RELAXED); i != cc__load(&r->tail, CC__RELAXED); i++)
 		wider[i & wide] = r->slot[i & r->mask];
 	if (r->slot != q->first_slots[kind])
-		cc__pages_unmap(r->slot, ring_bytes(r));
+		cc__pages_unmap(r->slot, lane_bytes(r));
 	r->slot = wider;
 	r->mask = wide;
 	return true;
@@ -45,13 +45,13 @@ bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind)
 
 static void shrink(struct cc__runq *q, enum cc__kind kind)
 {
-	struct cc__ring *r = &q->ring[kind];
+	struct cc__lane *r = &q->lane[kind];
 
-	if (r->slot == q->first_slots[kind] || cc__ring_length(r) != 0)
+	if (r->slot == q->first_slots[kind] || cc__lane_length(r) != 0)
 		return;
-	cc__pages_unmap(r->slot, ring_bytes(r));
+	cc__pages_unmap(r->slot, lane_bytes(r));
 	r->slot = q->first_slots[kind];
-	r->mask = CC__RING_FIRST - 1;
+	r->mask = CC__LANE_FIRST - 1;
 }
 
 void cc__runq_trim(struct cc__runq *q)
@@ -72,21 +72,21 @@ static bool stays(const struct cc__runq *q, const struct cc__fiber *f, enum cc__
 	return cc__fiber_stays(f);
 }
 
-/* Half of a ring, rounded up, without those that stay (R3). */
+/* Half of a lane, rounded up, without those that stay (R3). */
 static void cut(struct cc__runq *q, enum cc__kind kind, struct cc__loot *loot)
 {
-	struct cc__ring *r = &q->ring[kind];
-	uint32_t n = (cc__ring_length(r) + 1) / 2;
+	struct cc__lane *r = &q->lane[kind];
+	uint32_t n = (cc__lane_length(r) + 1) / 2;
 
 	if (n > CC__STEAL_MAX)
 		n = CC__STEAL_MAX;
 	loot->kind = kind;
 	loot->count = 0;
 	while (n-- > 0) {
-		struct cc__fiber *f = cc__ring_oldest(r);
+		struct cc__fiber *f = cc__lane_oldest(r);
 
 		if (stays(q, f, kind))
-			cc__ring_append(r, f);
+			cc__lane_append(r, f);
 		else
 			loot->fiber[loot->count++] = f;
 	}
@@ -127,7 +127,7 @@ bool cc__runq_meet_thief(struct cc__runq *q)
 		return true;
 	}
 	if (state_of(want) != CC__SEIZED)
-		return true;	/* NOBODY, or GIVEN and not collected: the rings are ours */
+		return true;	/* NOBODY, or GIVEN and not collected: the lanes are ours */
 	cc__runq_leave(q);
 	while (state_of(cc__load(&q->want, CC__RELAXED)) == CC__SEIZED)	/* Relaxed: we look again */
 		turn(&turns);
@@ -137,13 +137,13 @@ bool cc__runq_meet_thief(struct cc__runq *q)
 bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 {
 	enum { NEWEST = 8 };
-	struct cc__ring *r = &q->ring[CC__FRESH];
+	struct cc__lane *r = &q->lane[CC__FRESH];
 	uint32_t newest, n, i;
 	bool found;
 
 	cc__runq_enter(q);
 	newest = cc__load(&r->tail, CC__RELAXED) - 1;	/* Relaxed, all: under R1 */
-	if ((n = cc__ring_length(r)) > NEWEST)
+	if ((n = cc__lane_length(r)) > NEWEST)
 		n = NEWEST;
 	for (i = 0; i < n && r->slot[(newest - i) & r->mask] != f; i++)
 		continue;
@@ -158,11 +158,11 @@ bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 
 struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery)
 {
-	struct cc__ring *r = &q->ring[CC__FRESH];
+	struct cc__lane *r = &q->lane[CC__FRESH];
 	struct cc__fiber *f = NULL;
 
 	cc__runq_enter(q);
-	if (cc__ring_length(r) > 0) {
+	if (cc__lane_length(r) > 0) {
 		/* Relaxed, both: under R1. */
 		const uint32_t newest = cc__load(&r->tail, CC__RELAXED) - 1;
 
@@ -205,7 +205,7 @@ static bool seize(struct cc__runq *q, unsigned take, struct cc__loot *loot)
 	while (cc__load(&q->busy, CC__ACQUIRE) != 0)
 		turn(&turns);
 	half(q, take, loot);
-	/* Release (3): the rings, to the acquire in cc__runq_enter. */
+	/* Release (3): the lanes, to the acquire in cc__runq_enter. */
 	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
 	return loot->count > 0;
 }
@@ -245,8 +245,8 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 void cc__runq_init(struct cc__runq *q)
 {
 	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++) {
-		q->ring[kind].slot = q->first_slots[kind];
-		q->ring[kind].mask = CC__RING_FIRST - 1;
+		q->lane[kind].slot = q->first_slots[kind];
+		q->lane[kind].mask = CC__LANE_FIRST - 1;
 	}
 }
 

@@ -15,14 +15,14 @@
  *   ASKED      SEIZED    thief   heavy fence, wait until not busy, take half
  *   SEIZED     NOBODY    thief
  *
- * R1  The rings are touched by the owner while busy, or by the thief that has
+ * R1  The lanes are touched by the owner while busy, or by the thief that has
  *     SEIZED and seen it not busy.  Never by both.
  * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.
  * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
- *     the back of the ring instead.
- * R4  The started fiber that would be next may lie in `offer` instead of in its ring,
+ *     the back of the lane instead.
+ * R4  The started fiber that would be next may lie in `offer` instead of in its lane,
  *     where it is taken with one exchange, by its owner or by a thief, without the
- *     questions above.  It is older than all of the ring: the owner takes it first. */
+ *     questions above.  It is older than all of the lane: the owner takes it first. */
 #ifndef CC__SCHED_RUNQ_H
 #define CC__SCHED_RUNQ_H
 
@@ -37,7 +37,7 @@ enum cc__kind {
 };
 
 enum {
-	CC__RING_FIRST = 256,	/* slots that a ring begins with */
+	CC__LANE_FIRST = 256,	/* slots that a lane begins with */
 	CC__STEAL_MAX = 256,	/* most that move in one theft */
 	CC__AHEAD = 4,		/* how far is looked for what will be needed */
 	CC__WAIT_LINES = 5,	/* about what a wait takes of the stack, in cache lines */
@@ -46,9 +46,9 @@ enum {
 	CC__TAKE_ANY = 3,
 };
 
-/* A growing ring.  Positions count up and wrap.  Under R1, but that anybody may
- * read the positions, as a hint. */
-struct cc__ring {
+/* Fibers of one kind: a ring that grows.  Positions count up and wrap.  Under R1, but
+ * that anybody may read the positions, as a hint. */
+struct cc__lane {
 	struct cc__fiber **slot;
 	uint32_t mask;			/* slots - 1 */
 	cc__a32 head, tail;		/* oldest, one past the newest */
@@ -66,8 +66,8 @@ enum cc__want { CC__NOBODY, CC__ASKED, CC__GIVING, CC__GIVEN, CC__SEIZED };
 struct cc__runq {
 	cc__a32 busy;			/* written by the owner */
 	bool pinned;			/* R1; there were unstarted ones that stay */
-	struct cc__ring ring[CC__KINDS];
-	struct cc__fiber *first_slots[CC__KINDS][CC__RING_FIRST];
+	struct cc__lane lane[CC__KINDS];
+	struct cc__fiber *first_slots[CC__KINDS][CC__LANE_FIRST];
 
 	char apart[64];			/* from the owner's lines; the hook aligns by 16 */
 	cc__a32 want;			/* enum cc__want, and what the thief takes << 4 */
@@ -78,7 +78,7 @@ struct cc__runq {
 
 void cc__runq_init(struct cc__runq *q);
 void cc__runq_fini(struct cc__runq *q);
-/* The owner's: give back the memory of rings that have grown and are empty. */
+/* The owner's: give back the memory of lanes that have grown and are empty. */
 void cc__runq_trim(struct cc__runq *q);
 
 /* Anybody but the owner: the offer, or half of what is there, at most CC__STEAL_MAX.  `take` is
@@ -87,7 +87,7 @@ void cc__runq_trim(struct cc__runq *q);
 bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct cc__loot *loot);
 
 /* About how many of a kind there are. */
-static inline uint32_t cc__ring_length(const struct cc__ring *r)
+static inline uint32_t cc__lane_length(const struct cc__lane *r)
 {
 	/* Relaxed, both: a hint to others; exact to whom R1 lets in. */
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
@@ -105,13 +105,13 @@ static inline bool cc__runq_offered(const struct cc__runq *q)
 /* About how many started ones there are; how many of all. */
 static inline uint32_t cc__runq_started(const struct cc__runq *q)
 {
-	return cc__ring_length(&q->ring[CC__URGENT]) + cc__ring_length(&q->ring[CC__READY]) +
+	return cc__lane_length(&q->lane[CC__URGENT]) + cc__lane_length(&q->lane[CC__READY]) +
 	       cc__runq_offered(q);
 }
 
 static inline uint32_t cc__runq_length(const struct cc__runq *q)
 {
-	return cc__runq_started(q) + cc__ring_length(&q->ring[CC__FRESH]);
+	return cc__runq_started(q) + cc__lane_length(&q->lane[CC__FRESH]);
 }
 
 /* The offer, to whoever is the first to ask; NULL: there is none. */
@@ -147,12 +147,12 @@ static inline void cc__runq_enter(struct cc__runq *q)
 
 static inline void cc__runq_leave(struct cc__runq *q)
 {
-	/* Release (1): the rings, to the acquire of a thief that finds us gone (2). */
+	/* Release (1): the lanes, to the acquire of a thief that finds us gone (2). */
 	cc__store(&q->busy, 0, CC__RELEASE);
 }
 
 /* Under R1.  Relaxed, all: R1 orders the positions, others take them as hints. */
-static inline struct cc__fiber *cc__ring_oldest(struct cc__ring *r)
+static inline struct cc__fiber *cc__lane_oldest(struct cc__lane *r)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED);
 
@@ -163,7 +163,7 @@ static inline struct cc__fiber *cc__ring_oldest(struct cc__ring *r)
 }
 
 /* What comes after it is sent for: stolen ones are in another core's cache. */
-static inline struct cc__fiber *cc__ring_newest(struct cc__ring *r)
+static inline struct cc__fiber *cc__lane_newest(struct cc__lane *r)
 {
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
 
@@ -174,7 +174,7 @@ static inline struct cc__fiber *cc__ring_newest(struct cc__ring *r)
 	return r->slot[(tail - 1) & r->mask];
 }
 
-static inline void cc__ring_append(struct cc__ring *r, struct cc__fiber *f)
+static inline void cc__lane_append(struct cc__lane *r, struct cc__fiber *f)
 {
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
 
@@ -185,15 +185,15 @@ static inline void cc__ring_append(struct cc__ring *r, struct cc__fiber *f)
 /* False: full, and f is still the caller's. */
 static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
 {
-	struct cc__ring *r = &q->ring[kind];
+	struct cc__lane *r = &q->lane[kind];
 	bool room;
 
 	cc__runq_enter(q);
-	room = cc__ring_length(r) <= r->mask || cc__runq_grow(q, kind);
+	room = cc__lane_length(r) <= r->mask || cc__runq_grow(q, kind);
 	if (room) {
 		if (kind == CC__FRESH && cc__fiber_migration(f) == CC_MIGRATE_PINNED)
 			q->pinned = true;
-		cc__ring_append(r, f);
+		cc__lane_append(r, f);
 	}
 	cc__runq_leave(q);
 	return room;
@@ -203,7 +203,7 @@ static inline bool cc__runq_push(struct cc__runq *q, struct cc__fiber *f, enum c
  * belongs behind them. */
 static inline bool cc__runq_offer(struct cc__runq *q, struct cc__fiber *f)
 {
-	if (cc__ring_length(&q->ring[CC__READY]) > 0 || cc__runq_offered(q))
+	if (cc__lane_length(&q->lane[CC__READY]) > 0 || cc__runq_offered(q))
 		return false;
 	/* Relaxed, both: ours alone to write, a hint to others. */
 	cc__store(&q->offers, cc__load(&q->offers, CC__RELAXED) + 1, CC__RELAXED);
@@ -229,7 +229,7 @@ static inline void cc__stack_ahead(const struct cc__fiber *started, unsigned lin
  * queue looks ahead: its stack is sent for. */
 static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum cc__kind kind)
 {
-	struct cc__ring *r = &q->ring[kind];
+	struct cc__lane *r = &q->lane[kind];
 	uint32_t tail, count;
 	bool usual;
 
@@ -253,7 +253,7 @@ static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum
 }
 
 /* Of more than CC__AHEAD, the oldest at `head`. */
-static inline void cc__ring_ahead(struct cc__fiber **slot, uint32_t mask, uint32_t head,
+static inline void cc__lane_ahead(struct cc__fiber **slot, uint32_t mask, uint32_t head,
                                   unsigned lines)
 {
 	__builtin_prefetch(slot[(head + CC__AHEAD) & mask]);
@@ -261,7 +261,7 @@ static inline void cc__ring_ahead(struct cc__fiber **slot, uint32_t mask, uint32
 }
 
 /* The oldest started one.  Under R1; relaxed: as above. */
-static inline struct cc__fiber *cc__ring_oldest_ahead(struct cc__ring *r)
+static inline struct cc__fiber *cc__lane_oldest_ahead(struct cc__lane *r)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED);
 	const uint32_t count = cc__load(&r->tail, CC__RELAXED) - head;
@@ -270,12 +270,12 @@ static inline struct cc__fiber *cc__ring_oldest_ahead(struct cc__ring *r)
 		return NULL;
 	cc__store(&r->head, head + 1, CC__RELAXED);
 	if (count > CC__AHEAD)
-		cc__ring_ahead(r->slot, r->mask, head, CC__WAIT_LINES);
+		cc__lane_ahead(r->slot, r->mask, head, CC__WAIT_LINES);
 	return r->slot[head & r->mask];
 }
 
 /* The same, and f at the end, in the room that it leaves. */
-static inline struct cc__fiber *cc__ring_turn(struct cc__ring *r, struct cc__fiber *f)
+static inline struct cc__fiber *cc__lane_turn(struct cc__lane *r, struct cc__fiber *f)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED), tail = cc__load(&r->tail, CC__RELAXED);
 	struct cc__fiber **slot = r->slot, *next;
@@ -284,7 +284,7 @@ static inline struct cc__fiber *cc__ring_turn(struct cc__ring *r, struct cc__fib
 	if (head == tail)
 		return NULL;
 	if (tail - head > CC__AHEAD)
-		cc__ring_ahead(slot, mask, head, 1);
+		cc__lane_ahead(slot, mask, head, 1);
 	next = slot[head & mask];
 	slot[tail & mask] = f;
 	cc__store(&r->head, head + 1, CC__RELAXED);
@@ -298,8 +298,8 @@ static inline struct cc__fiber *cc__runq_pop(struct cc__runq *q)
 	struct cc__fiber *f;
 
 	cc__runq_enter(q);
-	if ((f = cc__ring_oldest_ahead(&q->ring[CC__READY])) == NULL)
-		f = cc__ring_newest(&q->ring[CC__FRESH]);
+	if ((f = cc__lane_oldest_ahead(&q->lane[CC__READY])) == NULL)
+		f = cc__lane_newest(&q->lane[CC__FRESH]);
 	cc__runq_leave(q);
 	return f;
 }
@@ -313,7 +313,7 @@ static inline struct cc__fiber *cc__runq_oldest(struct cc__runq *q)
 	cc__store(&q->busy, 1, CC__RELAXED);
 	cc__fence_light();
 	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1))
-		f = cc__ring_oldest_ahead(&q->ring[CC__READY]);
+		f = cc__lane_oldest_ahead(&q->lane[CC__READY]);
 	cc__runq_leave(q);
 	return f;
 }
@@ -329,7 +329,7 @@ static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fib
 	cc__store(&q->busy, 1, CC__RELAXED);
 	cc__fence_light();
 	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) != CC__NOBODY, 0) ||
-	    (next = cc__ring_turn(&q->ring[CC__READY], f)) == NULL)
+	    (next = cc__lane_turn(&q->lane[CC__READY], f)) == NULL)
 		cc__runq_leave(q);
 	return next;
 }
@@ -346,7 +346,7 @@ static inline struct cc__fiber *cc__runq_pop_kind(struct cc__runq *q, enum cc__k
 	struct cc__fiber *f;
 
 	cc__runq_enter(q);
-	f = cc__ring_oldest(&q->ring[kind]);
+	f = cc__lane_oldest(&q->lane[kind]);
 	cc__runq_leave(q);
 	return f;
 }

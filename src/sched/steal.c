@@ -19,13 +19,13 @@ enum { PATIENCE = 200 };
 
 /* ---- what has waited (T1) ---- */
 
-static bool started_have_waited(struct cc__sample *seen, const struct cc__ring *r, cc_time now)
+static bool started_have_waited(struct cc__sample *seen, const struct cc__lane *r, cc_time now)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED);	/* Relaxed, both: hints */
 
 	if (now - seen->ready_at < AGE_STARTED << seen->shy)
 		return false;
-	if ((int32_t)(seen->ready_tail - head) > 0 && cc__ring_length(r) > 0)
+	if ((int32_t)(seen->ready_tail - head) > 0 && cc__lane_length(r) > 0)
 		return true;
 	seen->ready_tail = cc__load(&r->tail, CC__RELAXED);
 	seen->ready_at = now;
@@ -46,10 +46,10 @@ static bool offer_has_waited(struct cc__sample *seen, const struct cc__runq *q, 
 }
 
 /* The owner takes the newest: if the oldest is where it was, it is the same. */
-static bool unstarted_have_waited(struct cc__sample *seen, const struct cc__ring *r, cc_time now)
+static bool unstarted_have_waited(struct cc__sample *seen, const struct cc__lane *r, cc_time now)
 {
 	const uint32_t head = cc__load(&r->head, CC__RELAXED);	/* Relaxed: a hint */
-	const bool any = cc__ring_length(r) > 0;
+	const bool any = cc__lane_length(r) > 0;
 
 	if (any && seen->fresh && seen->fresh_head == head)
 		return now - seen->fresh_at >= AGE_UNSTARTED;
@@ -70,9 +70,9 @@ static bool has_waited(struct cc__worker *w, const struct cc__worker *v, cc_time
 		seen->fresh = false;
 		return false;
 	}
-	if (eager || cc__ring_length(&q->ring[CC__URGENT]) > 0 || offer_has_waited(seen, q, now) ||
-	    (!w->only_woken && unstarted_have_waited(seen, &q->ring[CC__FRESH], now)) ||
-	    started_have_waited(seen, &q->ring[CC__READY], now))
+	if (eager || cc__lane_length(&q->lane[CC__URGENT]) > 0 || offer_has_waited(seen, q, now) ||
+	    (!w->only_woken && unstarted_have_waited(seen, &q->lane[CC__FRESH], now)) ||
+	    started_have_waited(seen, &q->lane[CC__READY], now))
 		return true;
 	w->left_alone = true;
 	return false;
@@ -133,7 +133,7 @@ void cc__lesson_end(struct cc__worker *w)
 static bool may_send_back(const struct cc__worker *w, const struct cc__worker *to)
 {
 	/* Relaxed: our own. */
-	const uint32_t head = cc__load(&w->queue.ring[CC__READY].head, CC__RELAXED);
+	const uint32_t head = cc__load(&w->queue.lane[CC__READY].head, CC__RELAXED);
 
 	return (int32_t)(head - w->lesson.turned) >= 0 && (w->id > to->id || robbed(to) != w->id);
 }
@@ -142,7 +142,7 @@ static void send_back(struct cc__worker *w, struct cc__worker *to)
 {
 	struct cc__fiber *f;
 
-	for (uint32_t n = cc__ring_length(&w->queue.ring[CC__READY]); n > 0; n--)
+	for (uint32_t n = cc__lane_length(&w->queue.lane[CC__READY]); n > 0; n--)
 		if ((f = cc__runq_pop_kind(&w->queue, CC__READY)) != NULL)
 			cc__worker_send(w, to, f);
 }

@@ -40,7 +40,7 @@ struct cc__lesson {
 	cc__a32 from;			/* whose fibers it has; 0: nobody's */
 	cc_time since;			/* when it began to count ... */
 	uint64_t contentions;		/* ... and how often its thread had met others by then */
-	uint32_t turned;		/* the end of those in its ring that came from another
+	uint32_t turned;		/* the end of those in its lane that came from another
 					 * queue (T3) */
 };
 

@@ -205,7 +205,7 @@ static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
 		empty_inbox(s, w);
 		run_timers(w, l);
 		l->woken |= cc__runq_started(&w->queue) > 0;
-		l->fresh |= cc__ring_length(&w->queue.ring[CC__FRESH]) > 0;
+		l->fresh |= cc__lane_length(&w->queue.lane[CC__FRESH]) > 0;
 	} else if (life == CC__LIFE_DEAD) {
 		run_timers(w, l);
 	} else if (life == CC__LIFE_SLEEP || life == CC__LIFE_SEARCH) {

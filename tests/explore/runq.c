@@ -235,7 +235,7 @@ SCENARIO(runq_what_stays_is_not_taken, .init = with_one_that_stays,
 /* The ring has grown for 257 and is empty but for one. */
 static void grown(void)
 {
-	struct cc__ring *r = &q.ring[CC__READY];
+	struct cc__lane *r = &q.lane[CC__READY];
 
 	empty();
 	MC_ASSERT(cc__runq_grow(&q, CC__READY) && r->slot != q.first_slots[CC__READY]);

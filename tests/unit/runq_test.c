@@ -272,11 +272,11 @@ TEST(ring_grows_in_order_from_wherever_it_stands)
 	for (int k = 0; k < 3; k++) {
 		begin();
 		/* Positions in the middle of a lap, and just before they wrap. */
-		cc__store(&queue->ring[kinds[k]].head, UINT32_MAX - 100, CC__RELAXED);
-		cc__store(&queue->ring[kinds[k]].tail, UINT32_MAX - 100, CC__RELAXED);
+		cc__store(&queue->lane[kinds[k]].head, UINT32_MAX - 100, CC__RELAXED);
+		cc__store(&queue->lane[kinds[k]].tail, UINT32_MAX - 100, CC__RELAXED);
 		push(0, FRAMES, kinds[k]);
 		CHECK_EQ(cc__runq_length(queue), FRAMES);
-		CHECK(queue->ring[kinds[k]].mask >= FRAMES - 1);
+		CHECK(queue->lane[kinds[k]].mask >= FRAMES - 1);
 		for (int i = 0; i < FRAMES; i++)
 			CHECK_EQ(pop_kind(kinds[k]), i);
 		end();
@@ -291,31 +291,31 @@ TEST(trim_gives_back_what_is_empty_and_nothing_else)
 	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(pop(), i);
 	cc__runq_trim(queue);
-	CHECK(queue->ring[CC__READY].slot == queue->first_slots[CC__READY]);
-	CHECK_EQ(queue->ring[CC__READY].mask, CC__RING_FIRST - 1);
-	CHECK_EQ(queue->ring[CC__FRESH].mask, 1023);
+	CHECK(queue->lane[CC__READY].slot == queue->first_slots[CC__READY]);
+	CHECK_EQ(queue->lane[CC__READY].mask, CC__LANE_FIRST - 1);
+	CHECK_EQ(queue->lane[CC__FRESH].mask, 1023);
 	push(0, 300, CC__READY);
 	for (int i = 0; i < 300; i++)
 		CHECK_EQ(pop(), i);
 	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(pop_kind(CC__FRESH), 1000 + i);
 	cc__runq_trim(queue);
-	CHECK(queue->ring[CC__FRESH].slot == queue->first_slots[CC__FRESH]);
+	CHECK(queue->lane[CC__FRESH].slot == queue->first_slots[CC__FRESH]);
 	end();
 }
 
 TEST(push_without_memory_leaves_the_fiber_to_the_caller)
 {
 	begin();
-	push(0, CC__RING_FIRST, CC__READY);
+	push(0, CC__LANE_FIRST, CC__READY);
 	mmap_fails = true;
-	CHECK(!cc__runq_push(queue, &frame[CC__RING_FIRST], CC__READY));
-	CHECK_EQ(cc__runq_length(queue), CC__RING_FIRST);
+	CHECK(!cc__runq_push(queue, &frame[CC__LANE_FIRST], CC__READY));
+	CHECK_EQ(cc__runq_length(queue), CC__LANE_FIRST);
 	CHECK(cc__runq_push(queue, &frame[FRAMES - 1], CC__FRESH));	/* another ring */
 	CHECK_EQ(pop(), 0);
-	push(CC__RING_FIRST, 1, CC__READY);	/* there is room again */
+	push(CC__LANE_FIRST, 1, CC__READY);	/* there is room again */
 	mmap_fails = false;
-	for (int i = 1; i <= CC__RING_FIRST; i++)
+	for (int i = 1; i <= CC__LANE_FIRST; i++)
 		CHECK_EQ(pop(), i);
 	CHECK_EQ(pop(), FRAMES - 1);
 	end();
