@@ -42,9 +42,11 @@ typedef struct CCNurseryOptions {
 	CCRuntime *runtime;	/* of the children; NULL: cc_runtime_current() */
 	CCNurseryPolicy policy;
 	CCMigration migration;	/* of children that ask for none */
-	/* The least that stacks of children must have, as CCConfig says it; 0: whatever their
-	 * runtime has.  A runtime has stacks of one size: where that is less, cc_nursery_init
-	 * says ENOTSUP; make another runtime for those children, and name it above. */
+	/* The least that stacks of children have, guard included, as CCConfig says it; up to
+	 * 1 GB.  0, or no more than their runtime's: that.  Larger ones are the next doubling
+	 * of their runtime's, count like others (stacks_max) and are reused like them; each
+	 * child has its own.  For children alone: what those spawn, and their nurseries, have
+	 * what they say themselves. */
 	size_t stack_size;
 	/* Not 0: who sleeps is not woken by a cancellation, and meets it at his next call
 	 * that has to wait. */
@@ -58,9 +60,9 @@ typedef struct CCNurseryOptions {
 } CCNurseryOptions;
 
 /* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
- * or migration; ENOTSUP: stack_size; ENOMEM; whatever kept the default runtime from starting.  Each must be
- * joined, the inner before the outer, by who opened it: a task or thread that ends with
- * one open stops the program.  Any thread; never parks. */
+ * or migration, or stack_size is more than 1 GB; ENOMEM: no memory, or not for one stack of that
+ * size; whatever kept the default runtime from starting.  Each must be joined, the inner before
+ * the outer, by who opened it: a task or thread that ends with one open stops the program.  Any thread; never parks. */
 CC_API int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
 
 /* Run main(arg) as a child.  Its result is 0 or an error.  EINVAL: not open, `options` has a

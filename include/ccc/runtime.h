@@ -38,8 +38,8 @@ typedef struct CCAllocator {
 	void *context;
 } CCAllocator;
 
-/* A program's own stacks: `size` bytes each, as configured, page-aligned (what is
- * not is given back and counts as none).  Guard pages are then the program's
+/* A program's own stacks: `size` bytes each, as configured or 2, 4, 8 ... times that for
+ * nurseries that ask for it, page-aligned (what is not is given back and counts as none).  Guard pages are then the program's
  * business.  Called with locks held: they must not call back into libccc. */
 typedef struct CCStackHooks {
 	void *(*acquire)(void *context, size_t size);	/* the lowest address, or NULL */
@@ -89,7 +89,7 @@ typedef struct CCConfig {
 	CCGuard guard;		/* how stacks are guarded */
 	unsigned stack_cache;	/* stacks a worker keeps at hand */
 	cc_time stack_idle;	/* pages of stacks unused for that long are given back */
-	size_t stacks_max;	/* most stacks at once; 0: what the system allows */
+	size_t stacks_max;	/* most stacks at once, of all sizes; 0: what the system allows */
 
 	unsigned blocking_max;	/* most threads for blocking calls, 1 to 4096 */
 	cc_time blocking_idle;	/* one of them idle for that long ends */

@@ -19,6 +19,7 @@
 #include "os/cpus.h"
 #include "os/pages.h"
 #include "runtime/config.h"
+#include "sched/stack.h"
 
 #ifndef CC_FIBER_STACK_SIZE
 #define CC_FIBER_STACK_SIZE (256 * 1024)
@@ -29,8 +30,6 @@
 
 enum {
 	WORKERS_MAX = 256,
-	STACK_MIN = 16 * 1024,
-	STACK_MAX = 1 << 30,
 	STACK_CACHE_MAX = 1 << 20,
 	INBOX_MAX = 1 << 20,
 	BLOCKING_MAX = 4096,
@@ -40,7 +39,7 @@ enum {
 };
 
 _Static_assert(CC_FIBER_WORKERS >= 0 && CC_FIBER_WORKERS <= WORKERS_MAX, "CC_FIBER_WORKERS");
-_Static_assert(CC_FIBER_STACK_SIZE >= STACK_MIN && CC_FIBER_STACK_SIZE <= STACK_MAX,
+_Static_assert(CC_FIBER_STACK_SIZE >= CC__STACK_MIN && CC_FIBER_STACK_SIZE <= CC__STACK_MAX,
                "CC_FIBER_STACK_SIZE");
 
 /* ---- the environment ---- */
@@ -64,7 +63,7 @@ static const struct variable {
 } variables[] = {
 #define FIELD(name) offsetof(CCConfig, name)
     {"CC_WORKERS", COUNT, FIELD(workers), 1, WORKERS_MAX, "a number of workers: 1 to 256 is"},
-    {"CC_STACK_SIZE", BYTES, FIELD(stack_size), STACK_MIN, STACK_MAX,
+    {"CC_STACK_SIZE", BYTES, FIELD(stack_size), CC__STACK_MIN, CC__STACK_MAX,
      "a stack size: 16K to 1G is, for example 262144 or 256K"},
     {"CC_SYSMON", SWITCH, FIELD(sysmon), 0, 0, NULL},
     {"CC_IDLE_WAIT_TIMEOUT_MS", MSEC, FIELD(idle_wait), 0, DAY_MS,
@@ -269,7 +268,7 @@ static const struct limit {
     {FIELD(idle_wait), SPAN, 1, CC_FOREVER,
      "idle_wait must be more than 0 (CC_FOREVER: no timeout)"},
     {FIELD(inbox_max), UNSIGNED, 1, INBOX_MAX, "inbox_max must be 1 to 1048576"},
-    {FIELD(stack_size), SIZE, STACK_MIN, STACK_MAX, "stack_size must be 16 KB to 1 GB"},
+    {FIELD(stack_size), SIZE, CC__STACK_MIN, CC__STACK_MAX, "stack_size must be 16 KB to 1 GB"},
     {FIELD(guard), UNSIGNED, CC_GUARD_AUTO, CC_GUARD_SPLIT, "guard is none of CCGuard"},
     {FIELD(stack_cache), UNSIGNED, 0, STACK_CACHE_MAX, "stack_cache must be at most 1048576"},
     {FIELD(stack_idle), SPAN, 1, CC_FOREVER, "stack_idle must be more than 0"},

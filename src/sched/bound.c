@@ -6,15 +6,34 @@
 
 #include "sched/local.h"
 
-struct cc__stack *cc__worker_stack_take(struct cc__worker *w)
+/* Behind those who starve already, until there is news. */
+static bool has_to_wait(const struct cc__worker *w)
 {
-	struct cc__stack *s = cc__stack_pop(&w->stacks);
+	return cc__starved_any(&w->sched->starved) && w->stacks.first == NULL &&
+	       w->reserve == NULL && !cc__starved_due(&w->sched->starved);
+}
 
-	if (s == NULL && (s = cc__stack_get(&w->sched->stacks)) == NULL) {
+struct cc__stack *cc__worker_stack_take(struct cc__worker *w, unsigned order)
+{
+	struct cc__stack *s;
+
+	if (__builtin_expect(order != 0, 0))
+		return cc__stack_get(&w->sched->stacks, order);
+	if (has_to_wait(w))
+		return NULL;
+	if ((s = cc__stack_pop(&w->stacks)) == NULL &&
+	    (s = cc__stack_get(&w->sched->stacks, 0)) == NULL) {
 		s = w->reserve;
 		w->reserve = NULL;
 	}
 	return s;
+}
+
+/* The pool has got warm ones. */
+static void look_soon(struct cc__worker *w)
+{
+	if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
+		w->age_at = 0;
 }
 
 void cc__worker_keep_stacks(struct cc__worker *w, unsigned most)
@@ -22,16 +41,23 @@ void cc__worker_keep_stacks(struct cc__worker *w, unsigned most)
 	if (w->stacks.count <= most)
 		return;
 	cc__stack_put_list(&w->sched->stacks, &w->stacks);
-	/* Warm ones that are no longer here. */
-	if (w->age_at == CC_FOREVER && w->sched->config.stack_idle != CC_FOREVER)
-		w->age_at = 0;
+	look_soon(w);
+}
+
+/* Straight to the pool: those who want one are few. */
+static void give_large(struct cc__worker *w, struct cc__stack *s)
+{
+	cc__stack_put(&w->sched->stacks, s);
+	look_soon(w);
 }
 
 __attribute__((noinline)) void cc__worker_stack_give(struct cc__worker *w, struct cc__stack *s)
 {
 	s->waiter.who = NULL;
 	cc__count(&w->counters.stacks_given);
-	if (w->reserve == NULL)
+	if (__builtin_expect(cc__stack_order(s) != 0, 0))
+		give_large(w, s);
+	else if (w->reserve == NULL)
 		w->reserve = s;
 	else
 		cc__stack_push(&w->stacks, s);
@@ -45,6 +71,7 @@ __attribute__((noinline)) void cc__worker_stack_give(struct cc__worker *w, struc
 __attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, struct cc__fiber *f)
 {
 	struct cc__starved *starved = &w->sched->starved;
+	const unsigned order = cc__fiber_order(f);
 	char why[256];
 	bool tell;
 
@@ -54,7 +81,7 @@ __attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, str
 	cc__idle_timer(w->idle, cc__starved_deadline(starved));
 	if (!tell)
 		return;
-	cc__stack_pool_explain(&w->sched->stacks, why, sizeof why);
+	cc__stack_pool_explain(&w->sched->stacks, order, why, sizeof why);
 	cc__sched_log(w->sched, why);
 	/* Stacks that sleeping workers keep. */
 	cc__idle_wake_all(w->sched->idle);
@@ -64,12 +91,11 @@ void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
 {
 	/* Acquire: pairs with the release in cc__fiber_bind; its memory is constant. */
 	const struct cc__stack *s = cc__load(&f->stack, CC__ACQUIRE);
-	const struct cc__stack_pool *p = &cc__fiber_home(f)->stacks;
 
-	if (s == NULL)
+	if (!cc__is_stack(s))
 		return;
-	*bottom = cc__stack_bottom(p, s);
-	*size = p->size - p->guard_size;
+	*bottom = cc__stack_bottom(s);
+	*size = cc__stack_usable(&cc__fiber_home(f)->stacks, s);
 }
 
 cc_time cc__worker_age_stacks(struct cc__worker *w)

@@ -24,8 +24,9 @@ static inline void cc__fiber_unbind(struct cc__fiber *f)
 	cc__store(&f->stack, NULL, CC__RELAXED);
 }
 
-/* From the worker's cache, the pool, the reserve.  NULL: there are none. */
-struct cc__stack *cc__worker_stack_take(struct cc__worker *w);
+/* From the worker's cache, the pool, the reserve; a large one from the pool.  NULL: there
+ * are none. */
+struct cc__stack *cc__worker_stack_take(struct cc__worker *w, unsigned order);
 /* Back, and somebody who starves may have it. */
 void cc__worker_stack_give(struct cc__worker *w, struct cc__stack *s);
 /* No more than `most` are kept: what we have too many of, others may starve for. */

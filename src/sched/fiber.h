@@ -3,8 +3,8 @@
  *
  * F1  Frames live in a process-wide slab and are never unmapped.  A frame runs
  *     one task after another; a handle names (frame, id), and ids never repeat.
- * F2  A queued task owns no stack.  A worker binds one when it claims the task,
- *     and unbinds it before DONE.
+ * F2  A queued task owns no stack; it says of which order it wants one (stack.h).  A
+ *     worker binds that when it claims the task, and unbinds it before DONE.
  * F3  One exchange of the handle word ends a task: nobody waits, and the result
  *     stays for a joiner; one exchange takes it, and the frame with it.  Once
  *     somebody waits, watches or detaches it is WAITED, and everything about
@@ -30,11 +30,11 @@
 #include <ccc/task.h>
 
 #include "os/context.h"
+#include "sched/stack.h"
 #include "sched/timer.h"
 #include "wait/wait.h"
 
 struct cc__sched;
-struct cc__stack;
 
 /* done.user, under the lock: the task has not begun and its time has not come (later.h).
  * 0 between two lives. */
@@ -72,7 +72,8 @@ struct cc__fiber {
 		struct cc__fiber *next;		/* of the queue, cache or slab it is in */
 		struct cc__timers *wheel;	/* LATER: where its timer is */
 	};
-	/* Bound while started (F2).  The owner writes it; cc_fiber_each looks. */
+	/* Bound while started (F2), else the order that it wants, as a number; NULL between
+	 * two lives.  The owner writes it; cc_fiber_each looks. */
 	CC__ATOMIC(struct cc__stack *) stack;
 	uintptr_t home;			/* constant while it lives: its scheduler, and
 					 * CC__HOME_* in the low bits */
@@ -127,10 +128,28 @@ static inline bool cc__fiber_stays(const struct cc__fiber *f)
 	return cc__fiber_migration(f) != CC_MIGRATE_FREE;
 }
 
+/* What `stack` holds is one, not an order. */
+static inline bool cc__is_stack(const struct cc__stack *s)
+{
+	return (uintptr_t)s >= CC__STACK_ORDERS;
+}
+
 /* Bound to a stack, F2.  f is the caller's. */
 static inline bool cc__fiber_started(const struct cc__fiber *f)
 {
-	return cc__load(&f->stack, CC__RELAXED) != NULL;	/* Relaxed: f is ours */
+	return cc__is_stack(cc__load(&f->stack, CC__RELAXED));	/* Relaxed: f is ours */
+}
+
+/* f is unstarted and wants a stack of that order.  f is the caller's. */
+static inline bool cc__fiber_wants(const struct cc__fiber *f, uintptr_t order)
+{
+	return (uintptr_t)cc__load(&f->stack, CC__RELAXED) == order;	/* Relaxed: f is ours */
+}
+
+/* The order that f wants, which is the caller's and unstarted. */
+static inline unsigned cc__fiber_order(const struct cc__fiber *f)
+{
+	return (unsigned)(uintptr_t)cc__load(&f->stack, CC__RELAXED);	/* Relaxed: f is ours */
 }
 
 /* A chain of free frames. */

@@ -1,17 +1,16 @@
 /* in_place.c - a task that runs on the stack of the fiber that joins it.
  *
  * It was in the joiner's own queue and nobody has it yet: that saves both their switches,
- * and a stack. */
+ * and a stack.  Who wants a larger stack than ordinary ones has one to itself. */
 #include "os/fork.h"
 #include "sched/bound.h"
 #include "wait/thread.h"
 
-/* Half of the stack is left for whoever is called from here. */
+/* Half of an ordinary stack is left for whoever is called from here. */
 static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 {
-	const char *bottom = cc__stack_bottom(p, s);
-
-	return (const char *)__builtin_frame_address(0) - bottom > (ptrdiff_t)(p->size / 2);
+	return (const char *)__builtin_frame_address(0) - cc__stack_bottom(s) >
+	       (ptrdiff_t)(p->shelf[0].size / 2);
 }
 
 /* A task may take the place of `self`, which goes wherever the task does. */
@@ -37,7 +36,7 @@ static int run_here(struct cc__worker *w, struct cc__fiber *self, struct cc__fib
 	cc__word_claim(&f->parker, w->id);
 	CC__EVENT(CC__EV_PLACE, &self->parker, (uintptr_t)f, 0);
 	cc__fiber_bind(f, s);
-	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
+	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
 	               cc__stack_top(&w->sched->stacks, s));
 	cc__set_running(w->thread, &f->parker);
 	result = main(f->payload.arg);

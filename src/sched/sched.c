@@ -99,7 +99,7 @@ static struct cc__worker *make_worker(struct cc__sched *s)
 		return NULL;
 	}
 	w->thread = cc__thread_make();
-	w->reserve = w->thread != NULL ? cc__stack_get(&s->stacks) : NULL;
+	w->reserve = w->thread != NULL ? cc__stack_get(&s->stacks, 0) : NULL;
 	if (w->reserve == NULL) {
 		free_worker(w);
 		return NULL;
@@ -138,7 +138,7 @@ static bool renew(struct cc__worker *w)
 	w->age_at = CC_FOREVER;
 	w->fair_at = 0;
 	if (w->reserve == NULL)
-		w->reserve = cc__stack_get(&w->sched->stacks);
+		w->reserve = cc__stack_get(&w->sched->stacks, 0);
 	return w->reserve != NULL;
 }
 
@@ -409,8 +409,10 @@ static int refusal(struct cc__sched *s)
 	return cc__starved_any(&s->starved) ? EAGAIN : 0;
 }
 
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg, const struct cc__child *child)
+/* With a child, arg is nothing. */
+static inline __attribute__((always_inline)) int
+spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
+      void *arg, const struct cc__child *child, uintptr_t order)
 {
 	struct cc__thread *t;
 	struct cc__worker *here;
@@ -434,8 +436,11 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	id = next_id(t);
 	cc__frame_begin(f, s, id, options, out == NULL);
 	f->run.main = main;
-	if (child != NULL)
+	if (child != NULL) {
 		f->payload.child.what = *child;
+		/* Relaxed: not queued yet. */
+		cc__store(&f->stack, (struct cc__stack *)order, CC__RELAXED);
+	}
 	f->payload.arg = child != NULL ? &f->payload.child.what : arg;
 	if (out != NULL)
 		*out = (CCTask){.frame = f, .id = id};
@@ -445,7 +450,8 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		/* Seq_cst: before the push; pairs with over() in search.c. */
 		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
 	CC_POINT("spawn.before_publish", &f->parker);
-	if (options != NULL && options->start > 0 && cc__later_set(s, here, f, id, options->start))
+	if (child == NULL && options != NULL && options->start > 0 &&
+	    cc__later_set(s, here, f, id, options->start))
 		return 0;
 	cc__word_publish(&f->parker);
 	if (here != NULL && !here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
@@ -453,6 +459,18 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	else
 		cc__schedule(&f->parker);
 	return 0;
+}
+
+int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
+                    cc_task_main *main, void *arg)
+{
+	return spawn(s, out, options, main, arg, NULL, 0);
+}
+
+int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
+                          cc_task_main *main, const struct cc__child *child)
+{
+	return spawn(s, NULL, options, main, NULL, child, order);
 }
 
 /* ---- sleep ---- */

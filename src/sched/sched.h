@@ -63,10 +63,13 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 enum { CC__NOWHERE = -1 };
 
 /* Run main(arg) as a fiber of s; NULL: of the scheduler whose worker calls, and CC__NOWHERE
- * is returned if there is none.  With a child, arg is its place in the frame instead, and it
- * has no start. */
+ * is returned if there is none. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg, const struct cc__child *child);
+                    cc_task_main *main, void *arg);
+/* The same for a child: the argument is its place in the frame.  It has no start and no
+ * handle, and a stack of that order. */
+int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
+                          cc_task_main *main, const struct cc__child *child);
 
 /* The caller, a fiber, is about to wait for that task: if it is unstarted and at
  * hand, run it here and now, on the caller's own stack.  False: it is not. */

@@ -10,7 +10,11 @@
  *     again, warm.  What has lain unused for stack_idle or up to twice as long
  *     gives them back, a few at a time.
  * T4  Contexts begin at different offsets (colours), else all fibers would
- *     fight for one set of the cache. */
+ *     fight for one set of the cache.
+ * T5  A pool has stacks of several sizes: those of order n are 2^n times as large as
+ *     configured.  A stack tells its order, and goes back to where it came from.  At the
+ *     ceiling a free one of another order makes room: its pages are given back, and its
+ *     addresses are kept for the day it counts again. */
 #ifndef CC__SCHED_STACK_H
 #define CC__SCHED_STACK_H
 
@@ -34,7 +38,7 @@ struct cc__stack {
 		 * handler looks at that. */
 		struct cc__waiter waiter;
 	};
-	uintptr_t place;		/* lowest address, the guard's, plus the colour; constant */
+	uintptr_t place;		/* lowest address above the guard, plus colour and order; constant */
 	/* When its fiber was found stuck last (sysmon.h); 0: not yet.  Set under the fiber's
 	 * lock, a hint to everybody. */
 	CC__ATOMIC(cc_time) stuck;
@@ -46,6 +50,12 @@ struct cc__stack {
 
 struct cc__stack_region;
 
+enum {
+	CC__STACK_MIN = 16 * 1024,
+	CC__STACK_MAX = 1 << 30,
+	CC__STACK_ORDERS = 17	/* from the one to the other */
+};
+
 /* How long a stack has been free: since this period began, since the one before,
  * for longer; and COLD, its pages given back. */
 enum cc__stack_age { CC__STACK_WARM, CC__STACK_RESTED, CC__STACK_AGED, CC__STACK_COLD, CC__STACK_AGES };
@@ -56,10 +66,19 @@ struct cc__stack_list {
 	unsigned count;
 };
 
+/* Those of one order. */
+struct cc__stack_shelf {
+	size_t size;		/* constant; of a stack, guard included */
+	size_t guard_size;	/* constant; 0: the hooks' business */
+	/* Below: the pool's lock. */
+	struct cc__stack_region *regions;	/* newest first; the newest has room */
+	struct cc__stack_list free[CC__STACK_AGES];	/* each newest first */
+	struct cc__stack_list uncounted;	/* have made room (T5) */
+	size_t made;				/* how many there are without those */
+};
+
 struct cc__stack_pool {
 	/* Constant after init. */
-	size_t size;		/* of a stack, guard included */
-	size_t guard_size;	/* 0: the hooks' business */
 	int guard;		/* enum cc__guard */
 	long map_max;		/* vm.max_map_count */
 	size_t ceiling;		/* most stacks at once */
@@ -67,11 +86,9 @@ struct cc__stack_pool {
 	CCStackHooks hooks;
 
 	struct cc__lock lock;
-	/* Below: the lock. */
-	struct cc__stack_region *regions;	/* newest first; the newest has room */
-	struct cc__stack_list free[CC__STACK_AGES];	/* each newest first */
-	size_t made;				/* stacks in existence */
-	cc_time age_at;				/* when the period ends */
+	size_t made;		/* lock; stacks in existence, of all orders */
+	cc_time age_at;		/* lock; when the period ends */
+	struct cc__stack_shelf shelf[CC__STACK_ORDERS];
 };
 
 /* 0 or an error number.  `config` has been checked. */
@@ -79,8 +96,13 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config);
 /* Every stack is back. */
 void cc__stack_pool_fini(struct cc__stack_pool *p);
 
+/* The order of stacks that have so many bytes at least; CC__STACK_ORDERS: none has. */
+unsigned cc__stack_order_for(const struct cc__stack_pool *p, size_t size);
+/* There is a stack of that order, in use or not.  False: there cannot be. */
+bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order);
+
 /* One stack, or NULL at the ceiling or without memory. */
-struct cc__stack *cc__stack_get(struct cc__stack_pool *p);
+struct cc__stack *cc__stack_get(struct cc__stack_pool *p, unsigned order);
 void cc__stack_put(struct cc__stack_pool *p, struct cc__stack *s);
 /* All of the list; it is empty afterwards. */
 void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list);
@@ -107,7 +129,7 @@ static inline struct cc__stack *cc__stack_pop(struct cc__stack_list *l)
 size_t cc__stack_pool_made(struct cc__stack_pool *p);
 
 /* Why cc__stack_get fails: one line for the log, with the remedy. */
-void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size);
+void cc__stack_pool_explain(struct cc__stack_pool *p, unsigned order, char *text, size_t size);
 
 /* If a period of the length `idle` has passed: stacks that were free for all of it
  * give their pages back (hooked ones go back whole), a few in each call.  When to ask
@@ -120,10 +142,26 @@ static inline struct cc__timer *cc__stack_alarm(struct cc__stack *s)
 	return (struct cc__timer *)(void *)((char *)s + s->alarm);
 }
 
-/* Where a context begins on it, and the lowest address it may use. */
+/* What `place` is made of: sixteen colours, 128 bytes apart, and the order below them.
+ * Together less than a page, with which the memory begins. */
+enum { CC__COLOURS = 16, CC__COLOUR_BYTES = 128 };
+
+static inline unsigned cc__stack_order(const struct cc__stack *s)
+{
+	return s->place % CC__COLOUR_BYTES;
+}
+
+/* The lowest address that a context may use on it. */
+static inline char *cc__stack_bottom(const struct cc__stack *s)
+{
+	return (char *)(s->place - s->place % (CC__COLOURS * CC__COLOUR_BYTES));
+}
+
+/* How much it may use. */
+__attribute__((pure)) size_t cc__stack_usable(const struct cc__stack_pool *p,
+                                              const struct cc__stack *s);
+/* Where it begins. */
 __attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,
                                           const struct cc__stack *s);
-__attribute__((pure)) void *cc__stack_bottom(const struct cc__stack_pool *p,
-                                             const struct cc__stack *s);
 
 #endif

@@ -78,7 +78,7 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 	c.id = cc__frame_hold(f);
 	/* Acquire: the descriptor, from bind. */
 	stack = c.id != 0 ? cc__load(&f->stack, CC__ACQUIRE) : NULL;
-	if (stack != NULL && cc__fiber_home(f) == s) {
+	if (cc__is_stack(stack) && cc__fiber_home(f) == s) {
 		cc__store(&stack->stuck, cc__now(), CC__RELAXED);	/* Relaxed: a hint */
 		cc__fiber_name_of(f, &c.name);
 	} else {

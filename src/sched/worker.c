@@ -128,10 +128,7 @@ static void fiber_main(void *worker, uintptr_t left);
 static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__fiber *f)
 {
 	struct cc__sched *sched = w->sched;
-	/* Behind those who starve already, until there is news. */
-	const bool wait = cc__starved_any(&sched->starved) && w->stacks.first == NULL &&
-	                  w->reserve == NULL && !cc__starved_due(&sched->starved);
-	struct cc__stack *s = wait ? NULL : cc__worker_stack_take(w);
+	struct cc__stack *s = cc__worker_stack_take(w, cc__fiber_order(f));
 
 	if (s == NULL) {
 		cc__count(&w->counters.starved);
@@ -142,8 +139,8 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 	cc__worker_try_again(w, cc__starved_fed(&sched->starved));
 	cc__count(&w->counters.stacks_taken);
 	cc__fiber_bind(f, s);
-	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(&sched->stacks, s),
-	                 cc__stack_top(&sched->stacks, s), fiber_main);
+	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(s), cc__stack_top(&sched->stacks, s),
+	                 fiber_main);
 	return true;
 }
 
@@ -173,13 +170,14 @@ static inline struct cc__fiber *next_started(struct cc__worker *w)
 }
 
 /* Tasks one after another on one stack, without a switch between them, until
- * a started fiber is next or nothing is at hand. */
+ * a started fiber is next, one that wants another stack, or nothing is at hand. */
 static void fiber_main(void *worker, uintptr_t left)
 {
 	struct cc__worker *w = worker;
 	struct cc__fiber *f = cc__fiber_of(cc__running(w->thread));
 	/* Relaxed: our own. */
 	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
+	const uintptr_t order = cc__stack_order(s);
 	struct cc__context ended;
 
 	cc__context_entered();
@@ -199,15 +197,17 @@ static void fiber_main(void *worker, uintptr_t left)
 			cc__frame_put(&w->frames, f);
 		cc__count(&w->finished);
 		f = next_at_hand(w);
-		if (f == NULL || cc__fiber_started(f))
+		if (f == NULL || !cc__fiber_wants(f, order))
 			break;
 		cc__worker_try_again(w, cc__starved_fed(&w->sched->starved));
 		cc__fiber_bind(f, s);
-		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(&w->sched->stacks, s),
+		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
 		               cc__stack_top(&w->sched->stacks, s));
 		cc__set_running(w->thread, &f->parker);
 		cc__control_reset();	/* the task before may round its own way */
 	} while (true);
+	if (f != NULL && !cc__fiber_started(f) && !prepare(w, f))
+		f = next_ready(w);
 	leave(w, &ended, f, after(AFTER_END, s), true);
 	CC__UNREACHABLE("a task that has ended runs on");
 }

@@ -80,7 +80,7 @@ struct cc__worker {
 	unsigned favours;		/* picks of urgent fibers */
 	enum cc__kind wakes;		/* how those are queued whom it wakes */
 	struct cc__frame_cache frames;
-	struct cc__stack_list stacks;
+	struct cc__stack_list stacks;	/* of order 0, as is the next */
 	struct cc__stack *reserve;	/* for the day there are no others */
 	cc_time age_at;			/* when idle stacks are looked at again */
 	cc_time look_at;		/* when descriptors are, at the earliest */

@@ -275,7 +275,7 @@ static int start(struct cc__nursery *n, const CCTaskOptions *options, cc_task_ma
 			o.migration = (CCMigration)n->migration;
 		options = &o;
 	}
-	return cc__sched_spawn(n->sched, NULL, options, main, NULL, child);
+	return cc__sched_spawn_child(n->sched, n->order, options, main, child);
 }
 
 /* What keeps a child from being counted; 0: nothing. */
@@ -355,7 +355,7 @@ static int set_alarm(struct cc__nursery *n, cc_time deadline)
 		return 0;
 	if (deadline > cc__now()) {
 		count_in(n, &n->daemons);
-		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n, NULL)) != 0)
+		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n)) != 0)
 			count_out(n, &n->daemons);
 	}
 	if (err != ECANCELED)
@@ -397,6 +397,20 @@ static void close(struct cc__nursery *n, struct cc__member **slot)
 	n->owner = NULL;
 }
 
+/* One is made at once: children that no stack can be had for would never run. */
+static int choose_stacks(struct cc__nursery *n, size_t size)
+{
+	struct cc__stack_pool *stacks = &n->sched->stacks;
+	unsigned order;
+
+	if (size <= stacks->shelf[0].size)
+		return 0;
+	if ((order = cc__stack_order_for(stacks, size)) == CC__STACK_ORDERS)
+		return EINVAL;
+	n->order = (uint8_t)order;
+	return cc__stack_pool_stock(stacks, order) ? 0 : ENOMEM;
+}
+
 /* All of n is zero. */
 static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 {
@@ -413,8 +427,8 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	else if ((home = sched_of(o->runtime != NULL ? o->runtime : cc_runtime_current())) == NULL)
 		return ENOMEM;
 	n->sched = o->runtime != NULL ? sched_of(o->runtime) : home;
-	if (o->stack_size > n->sched->config.stack_size)
-		return ENOTSUP;
+	if ((err = choose_stacks(n, o->stack_size)) != 0)
+		return err;
 	n->owner = self;
 	n->policy = (uint8_t)o->policy;
 	n->migration = (uint8_t)o->migration;
@@ -485,13 +499,16 @@ int cc_nursery_cancel(CCNursery *nursery, int reason)
 }
 
 /* Children that are at hand, on the stack of who waits for them; those he counted or
- * others, the sum is the same (N1).  Not so many that nobody else has a turn. */
+ * others, the sum is the same (N1).  Not so many that nobody else has a turn, and none whose
+ * nursery asked for larger stacks. */
 static void run_some_here(struct cc__nursery *n)
 {
 	enum { MOST = 64 };
 
 	struct cc__child *child;
 
+	if (n->order != 0)
+		return;
 	for (unsigned i = 0; i < MOST && n->uncounted > 0; i++) {
 		if ((child = cc__sched_take_child(n)) == NULL)
 			return;

@@ -45,6 +45,7 @@ struct cc__nursery {
 	struct cc__sched *sched;	/* constant; where children run */
 	uint8_t policy;			/* constant; CCNurseryPolicy */
 	uint8_t migration;		/* constant; CCMigration */
+	uint8_t order;			/* constant; of children's stacks (stack.h) */
 	bool lazy;			/* constant */
 	bool begun;			/* the owner's; the scope form has run its body */
 	bool sealed;			/* the owner's */

@@ -52,6 +52,25 @@ static void destructor_joins()
 	CHECK(shared.use_count() == 1);		// every copy is gone
 }
 
+// The default runtime's are 256 KB.
+static void large_stacks()
+{
+	CCNurseryOptions options = CCNurseryOptions();
+	std::atomic<int> ran{0};
+
+	options.stack_size = 2 << 20;
+	cc::nursery n(options);
+	CHECK(n.spawn([&ran] {
+		volatile char large[1 << 20];
+
+		for (size_t i = 0; i < sizeof large; i += 512)
+			large[i] = 1;
+		ran += large[512];
+	}) == 0);
+	CHECK(n.join() == 0);
+	CHECK(ran == 1);
+}
+
 static void first_error_cancels()
 {
 	cc::channel<point> silent;
@@ -112,6 +131,7 @@ int main()
 {
 	sums();
 	destructor_joins();
+	large_stacks();
 	first_error_cancels();
 	cancel_and_refusal();
 	selects();

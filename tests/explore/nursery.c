@@ -42,12 +42,12 @@ const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 	return m != NULL ? cc__member_flag(m) : NULL;
 }
 
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg, const struct cc__child *what)
+int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
+                          cc_task_main *main, const struct cc__child *what)
 {
 	struct child *c;
 
-	(void)s, (void)out, (void)options, (void)arg;
+	(void)s, (void)order, (void)options;
 	mc_lock(&spawn_lock);
 	c = &child[spawned++];
 	mc_unlock(&spawn_lock);
@@ -55,6 +55,25 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	c->run = main;
 	cc__store(&c->started, 1, CC__RELEASE);
 	return 0;
+}
+
+int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
+                    cc_task_main *main, void *arg)
+{
+	(void)s, (void)out, (void)options, (void)main, (void)arg;
+	mc_fail("shim: nobody has a deadline");
+}
+
+unsigned cc__stack_order_for(const struct cc__stack_pool *p, size_t size)
+{
+	(void)p, (void)size;
+	mc_fail("shim: nobody asks for stacks");
+}
+
+bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order)
+{
+	(void)order;
+	return cc__stack_order_for(p, 0) == 0;
 }
 
 struct cc__child *cc__sched_take_child(const void *nursery)

@@ -56,11 +56,11 @@ void cc__stack_pool_fini(struct cc__stack_pool *p)
 	MC_ASSERT(free_stacks.count == stacks_most);
 }
 
-struct cc__stack *cc__stack_get(struct cc__stack_pool *p)
+struct cc__stack *cc__stack_get(struct cc__stack_pool *p, unsigned order)
 {
 	struct cc__stack *s;
 
-	(void)p;
+	(void)p, (void)order;
 	mc_lock(&pool);
 	s = cc__stack_pop(&free_stacks);
 	mc_unlock(&pool);
@@ -83,9 +83,9 @@ void cc__stack_put_list(struct cc__stack_pool *p, struct cc__stack_list *list)
 		cc__stack_put(p, s);
 }
 
-void cc__stack_pool_explain(struct cc__stack_pool *p, char *text, size_t size)
+void cc__stack_pool_explain(struct cc__stack_pool *p, unsigned order, char *text, size_t size)
 {
-	(void)p, (void)size;
+	(void)p, (void)order, (void)size;
 	text[0] = '\0';
 }
 
@@ -101,10 +101,10 @@ void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
 	return NULL;
 }
 
-void *cc__stack_bottom(const struct cc__stack_pool *p, const struct cc__stack *s)
+size_t cc__stack_usable(const struct cc__stack_pool *p, const struct cc__stack *s)
 {
 	(void)p, (void)s;
-	return NULL;
+	return 0;
 }
 
 /* ---- what is not in play: descriptors, the monitor, blocking calls, reports ---- */
@@ -237,7 +237,7 @@ static void stop(void)
 /* From a body, or in .init, where it is in the global queue before anybody runs. */
 static void spawn(CCTask *out, cc_task_main *main, void *arg)
 {
-	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg, NULL) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg) == 0);
 }
 
 static void spawn_in_init(CCTask *out, cc_task_main *main, void *arg)
@@ -372,7 +372,7 @@ static void stop_in_a_second(void)
 		return;
 	taken_back = true;
 	/* It takes no more: the tasks have been told to end. */
-	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL, NULL) == ECANCELED);
+	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL) == ECANCELED);
 	stop();
 }
 
@@ -621,7 +621,7 @@ static void start_with_later(void)
 
 	start();
 	cc__tls_set(&record[MC_THREADS - 1], NULL);
-	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL, NULL) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL) == 0);
 	cc__tls_set(NULL, NULL);
 }
 
@@ -652,7 +652,7 @@ static void spawn_later(void)
 	const CCTaskOptions o = {.start = cc__now() + 100 * CC_SEC};
 
 	be_thread();
-	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL, NULL);
+	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL);
 }
 
 static void cancel(void)

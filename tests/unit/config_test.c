@@ -236,7 +236,7 @@ TEST(config_at_its_limits_runs)
 		c.idle_wait = c.stall = CC_FOREVER;
 		REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
 		join(spawn(rt, sleep_a_little, NULL));
-		CHECK_EQ(((struct cc__sched *)(void *)rt)->stacks.size,
+		CHECK_EQ(((struct cc__sched *)(void *)rt)->stacks.shelf[0].size,
 		         (size[i] + page - 1) / page * page);
 		CHECK_EQ(cc_runtime_free(rt), 0);
 	}

@@ -446,28 +446,3 @@ TEST(children_move_as_the_nursery_says)
 	CHECK_EQ(cc__load(&said[1], CC__RELAXED), CC_MIGRATE_STICKY);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
-
-/* A runtime has stacks of one size: enough, or refused. */
-TEST(children_have_the_stack_that_the_nursery_says)
-{
-	CCRuntime *rt = NULL;
-	CCConfig c = config();
-	CCNurseryOptions o = {0};
-	CCNursery n;
-	int err = -1, begun = 0;
-
-	c.stack_size = 128 * 1024;
-	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
-	o = (CCNurseryOptions){.runtime = rt, .stack_size = 128 * 1024};
-	cc_nursery_scope_with(m, &err, &o)
-		CHECK_EQ(cc_nursery_spawn(m, NULL, nothing, NULL), 0);
-	CHECK_EQ(err, 0);
-	o.stack_size++;
-	CHECK_EQ(cc_nursery_init(&n, &o), ENOTSUP);
-	CHECK_EQ(cc_nursery_spawn(&n, NULL, nothing, NULL), EINVAL);
-	cc_nursery_scope_with(m, &err, &o)
-		begun++;
-	CHECK_EQ(begun, 0);
-	CHECK_EQ(err, ENOTSUP);
-	CHECK_EQ(cc_runtime_free(rt), 0);
-}

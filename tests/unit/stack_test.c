@@ -1489,25 +1489,25 @@ TEST(idle_stacks_are_as_old_as_the_pool_says)	/* covers: RES-33/u */
 	REQUIRE_EQ(cc__stack_pool_init(&p, &c), 0);
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
 	for (int i = 0; i < MANY; i++)
-		cc__stack_push(&all, cc__stack_get(&p));
+		cc__stack_push(&all, cc__stack_get(&p, 0));
 	cc__stack_put_list(&p, &all);
 	for (int i = 0; i < 5; i++)	/* still the period that began at 5 */
 		CHECK_EQ(cc__stack_pool_age(&p, now + i, IDLE), now + IDLE);
-	CHECK_EQ(p.free[CC__STACK_WARM].count, MANY);
+	CHECK_EQ(p.shelf[0].free[CC__STACK_WARM].count, MANY);
 	now += IDLE;
 	for (int i = 0; i < 5; i++)
 		CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now + IDLE);
-	CHECK_EQ(p.free[CC__STACK_RESTED].count, MANY);
-	cc__stack_put(&p, cc__stack_get(&p));	/* has been used since */
+	CHECK_EQ(p.shelf[0].free[CC__STACK_RESTED].count, MANY);
+	cc__stack_put(&p, cc__stack_get(&p, 0));	/* has been used since */
 	now += IDLE;
-	for (cold = 0; cc__stack_pool_age(&p, now, IDLE) == now; cold = p.free[CC__STACK_COLD].count)
-		CHECK(p.free[CC__STACK_COLD].count - cold < MANY / 4);	/* a few in each call */
-	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY - 1);
-	CHECK_EQ(p.free[CC__STACK_RESTED].count, 1);
+	for (cold = 0; cc__stack_pool_age(&p, now, IDLE) == now; cold = p.shelf[0].free[CC__STACK_COLD].count)
+		CHECK(p.shelf[0].free[CC__STACK_COLD].count - cold < MANY / 4);	/* a few in each call */
+	CHECK_EQ(p.shelf[0].free[CC__STACK_COLD].count, MANY - 1);
+	CHECK_EQ(p.shelf[0].free[CC__STACK_RESTED].count, 1);
 	now += IDLE;
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), now);
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
-	CHECK_EQ(p.free[CC__STACK_COLD].count, MANY);
+	CHECK_EQ(p.shelf[0].free[CC__STACK_COLD].count, MANY);
 	cc__stack_pool_fini(&p);
 }
 
