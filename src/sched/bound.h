@@ -5,6 +5,13 @@
 #include "base/trace.h"
 #include "sched/worker.h"
 
+/* That one of those who starve tries again; NULL: nobody. */
+static inline void cc__worker_try_again(struct cc__worker *w, struct cc__fiber *starved)
+{
+	if (starved != NULL)
+		cc__worker_move_in(w, starved);
+}
+
 /* f is about to run on s, and has run. */
 static inline void cc__fiber_bind(struct cc__fiber *f, struct cc__stack *s)
 {
@@ -24,6 +31,27 @@ static inline void cc__fiber_unbind(struct cc__fiber *f)
 	cc__store(&f->stack, NULL, CC__RELAXED);
 }
 
+/* Of f, which has run on w: the thread is nobody's until the next. */
+static inline void cc__fiber_end(struct cc__worker *w, struct cc__fiber *f, int result)
+{
+	cc__set_running(w->thread, &w->thread->parker);
+	cc__fiber_unbind(f);
+	if (cc__frame_end(f, result, false))
+		cc__frame_put(&w->frames, f);
+	cc__count(&w->finished);
+}
+
+/* f, claimed, begins where the one before it has ended. */
+static inline void cc__fiber_follow(struct cc__worker *w, struct cc__fiber *f, struct cc__stack *s)
+{
+	cc__worker_try_again(w, cc__starved_fed(&w->sched->starved));
+	cc__fiber_bind(f, s);
+	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
+	               cc__stack_top(&w->sched->stacks, s));
+	cc__set_running(w->thread, &f->parker);
+	cc__control_reset();	/* the task before may round its own way */
+}
+
 /* From the worker's cache, the pool, the reserve; a large one from the pool.  NULL: there
  * are none. */
 struct cc__stack *cc__worker_stack_take(struct cc__worker *w, unsigned order);
@@ -39,12 +67,5 @@ cc_time cc__worker_age_stacks(struct cc__worker *w);
 
 /* The task on s has returned, and has left something behind. */
 void cc__fiber_tidy(struct cc__stack *s);
-
-/* That one of those who starve tries again; NULL: nobody. */
-static inline void cc__worker_try_again(struct cc__worker *w, struct cc__fiber *starved)
-{
-	if (starved != NULL)
-		cc__worker_move_in(w, starved);
-}
 
 #endif

@@ -156,22 +156,30 @@ bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 	return found;
 }
 
-struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery)
+/* Under R1. */
+static bool any_of(const struct cc__lane *r)
+{
+	/* Relaxed, both: as in cc__lane_oldest. */
+	return cc__load(&r->head, CC__RELAXED) != cc__load(&r->tail, CC__RELAXED);
+}
+
+struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, bool next)
 {
 	struct cc__lane *r = &q->lane[CC__FRESH];
 	struct cc__fiber *f = NULL;
+	uint32_t tail;
 
 	cc__runq_enter(q);
-	if (cc__lane_length(r) > 0) {
-		/* Relaxed, both: under R1. */
-		const uint32_t newest = cc__load(&r->tail, CC__RELAXED) - 1;
-
-		f = r->slot[newest & r->mask];
+	tail = cc__load(&r->tail, CC__RELAXED);	/* Relaxed, all: under R1 */
+	if (tail != cc__load(&r->head, CC__RELAXED) && !(next && any_of(&q->lane[CC__READY]))) {
+		f = r->slot[(tail - 1) & r->mask];
 		/* It is in our queue, so nobody runs it and it is what it was. */
-		if (cc__fiber_nursery(f) == nursery && !cc__fiber_stays(f))
-			cc__store(&r->tail, newest, CC__RELAXED);
-		else
+		if (cc__fiber_nursery(f) == nursery && (next || !cc__fiber_stays(f))) {
+			cc__store(&r->tail, tail - 1, CC__RELAXED);
+			__builtin_prefetch(r->slot[(tail - 2) & r->mask], 1);
+		} else {
 			f = NULL;
+		}
 	}
 	cc__runq_leave(q);
 	return f;

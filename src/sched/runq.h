@@ -336,9 +336,9 @@ static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fib
 
 /* That unstarted one, if it is among the newest.  True: f is the caller's. */
 bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f);
-/* The newest unstarted one, if it is a child of that nursery and may run where another
- * one does; else NULL. */
-struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery);
+/* The newest unstarted one, if it is a child of that nursery; else NULL.  `next`: and if it
+ * is what cc__runq_pop would give; else if it may run where another one does. */
+struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, bool next);
 
 /* The oldest of a kind. */
 static inline struct cc__fiber *cc__runq_pop_kind(struct cc__runq *q, enum cc__kind kind)

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "os/fork.h"
 #include "sched/later.h"
 #include "sched/local.h"
+#include "sched/spawn.h"
 #include "sched/stats.h"
-#include "sched/worker.h"
 #include "wait/thread.h"
 
 struct cc__sched *cc__sched_here(void)
@@ -373,104 +372,43 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 
 /* ---- spawn ---- */
 
-/* Ids are the process's, so that a dump over several runtimes is unambiguous.
- * Each thread takes a block at a time. */
 enum { ID_BLOCK = 64 };
 static cc__a64 ids_given = {1};
 
-static uint64_t next_id(struct cc__thread *t)
+uint64_t cc__ids_take(struct cc__thread *t)
 {
-	if (t->spare_ids == 0) {
-		/* Relaxed: a number, nothing else. */
-		t->spare_id = cc__add(&ids_given, ID_BLOCK, CC__RELAXED);
-		t->spare_ids = ID_BLOCK;
-	}
-	t->spare_ids--;
-	return t->spare_id++;
-}
+	/* Relaxed: a number, nothing else. */
+	const uint64_t first = cc__add(&ids_given, ID_BLOCK, CC__RELAXED);
 
-static bool options_good(const CCTaskOptions *o)
-{
-	return o == NULL || ((o->name == NULL || strlen(o->name) < CC__NAME_MAX) &&
-	                     (unsigned)o->migration <= CC_MIGRATE_PINNED &&
-	                     o->start != CC_FOREVER);
-}
-
-/* Why s takes no task; 0: it does. */
-static int refusal(struct cc__sched *s)
-{
-	/* Relaxed, both: who calls while the runtime is freed has no right to more; a
-	 * destructor on the worker's own thread, after its end, is sure to see it, and
-	 * so is a task whose wait was cancelled. */
-	if (cc__load(&s->stopping, CC__RELAXED) == CC__ENDING ||
-	    cc__load(&s->cancel, CC__RELAXED) != 0)
-		return ECANCELED;
-	/* A hint: a task too many starves with the others. */
-	return cc__starved_any(&s->starved) ? EAGAIN : 0;
-}
-
-/* With a child, arg is nothing. */
-static inline __attribute__((always_inline)) int
-spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
-      void *arg, const struct cc__child *child, uintptr_t order)
-{
-	struct cc__thread *t;
-	struct cc__worker *here;
-	struct cc__fiber *f;
-	uint64_t id;
-	int err;
-
-	if (main == NULL || !options_good(options))
-		return EINVAL;
-	if ((t = cc__thread_self()) == NULL)
-		return ENOMEM;
-	here = t->worker;
-	if (s == NULL && (s = here != NULL ? here->sched : NULL) == NULL)
-		return CC__NOWHERE;
-	if (here != NULL && here->sched != s)
-		here = NULL;
-	if ((err = refusal(s)) != 0)
-		return err;
-	if ((f = cc__frame_get(here != NULL ? &here->frames : NULL)) == NULL)
-		return ENOMEM;
-	id = next_id(t);
-	cc__frame_begin(f, s, id, options, out == NULL);
-	f->run.main = main;
-	if (child != NULL) {
-		f->payload.child.what = *child;
-		/* Relaxed: not queued yet. */
-		cc__store(&f->stack, (struct cc__stack *)order, CC__RELAXED);
-	}
-	f->payload.arg = child != NULL ? &f->payload.child.what : arg;
-	if (out != NULL)
-		*out = (CCTask){.frame = f, .id = id};
-	if (here != NULL)
-		cc__count(&here->spawned);
-	else
-		/* Seq_cst: before the push; pairs with over() in search.c. */
-		cc__add(&s->spawned_outside, 1, CC__SEQ_CST);
-	CC_POINT("spawn.before_publish", &f->parker);
-	if (child == NULL && options != NULL && options->start > 0 &&
-	    cc__later_set(s, here, f, id, options->start))
-		return 0;
-	cc__word_publish(&f->parker);
-	if (here != NULL && !here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
-		cc__worker_push(here, f);
-	else
-		cc__schedule(&f->parker);
-	return 0;
+	t->spare_id = first + 1;
+	t->spare_ids = ID_BLOCK - 1;
+	return first;
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg)
 {
-	return spawn(s, out, options, main, arg, NULL, 0);
-}
+	struct cc__thread *t;
+	struct cc__birth b;
+	int err;
 
-int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
-                          cc_task_main *main, const struct cc__child *child)
-{
-	return spawn(s, NULL, options, main, NULL, child, order);
+	if (main == NULL || !cc__task_options_good(options))
+		return EINVAL;
+	if ((t = cc__thread_here()) == NULL)
+		return ENOMEM;
+	if (s == NULL && (s = t->worker != NULL ? ((struct cc__worker *)t->worker)->sched : NULL) == NULL)
+		return CC__NOWHERE;
+	if ((err = cc__spawn_begin(&b, s, t, options, out == NULL)) != 0)
+		return err;
+	b.f->run.main = main;
+	b.f->payload.arg = arg;
+	if (out != NULL)
+		*out = (CCTask){.frame = b.f, .id = b.id};
+	CC_POINT("spawn.before_publish", &b.f->parker);
+	if (options == NULL || options->start <= 0 ||
+	    !cc__later_set(s, b.here, b.f, b.id, options->start))
+		cc__spawn_end(&b);
+	return 0;
 }
 
 /* ---- sleep ---- */

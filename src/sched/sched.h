@@ -66,18 +66,23 @@ enum { CC__NOWHERE = -1 };
  * is returned if there is none. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg);
-/* The same for a child: the argument is its place in the frame.  It has no start and no
- * handle, and a stack of that order. */
-int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
-                          cc_task_main *main, const struct cc__child *child);
 
 /* The caller, a fiber, is about to wait for that task: if it is unstarted and at
  * hand, run it here and now, on the caller's own stack.  False: it is not. */
 bool cc__sched_run_here(CCTask task, int *result);
 /* The caller is about to wait for all children of that nursery: one of them that can be run
- * likewise, off its queue; NULL: none.  It is run next. */
-struct cc__child *cc__sched_take_child(const void *nursery);
-void cc__sched_run_taken(struct cc__child *child);
+ * likewise, and is who runs from now on; NULL: none.  The caller calls it, and says so. */
+struct cc__below {
+	struct cc__fiber *self;		/* the caller */
+	struct cc__member *member;	/* what his stack said */
+	uint64_t control;		/* his control words */
+};
+struct cc__child *cc__sched_child_here(const void *nursery, struct cc__below *p);
+void cc__sched_child_ended(struct cc__below *p, struct cc__child *child, int result);
+/* A child of that nursery has come to its end, on a stack of its own: if another one is next
+ * to run, that is who runs from now on, on the same stack.  NULL: it is not, and the caller
+ * returns. */
+struct cc__child *cc__sched_child_next(const void *nursery, int result);
 
 /* A QUEUED fiber that is in no queue, for whoever comes first.  Any thread. */
 void cc__sched_give(struct cc__sched *s, struct cc__fiber *f);

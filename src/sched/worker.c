@@ -187,24 +187,16 @@ static void fiber_main(void *worker, uintptr_t left)
 
 		if (cc__forked())
 			cc__fork_exit(result);	/* whatever is next here is the parent's */
-		CC_POINT("task.ended", &f->parker);
+		CC_POINT("task.ended", cc__self());
 		if (__builtin_expect(s->member != NULL, 0))
 			cc__fiber_tidy(s);
-		w = cc__worker_here();	/* the task may have moved us */
-		cc__set_running(w->thread, &w->thread->parker);
-		cc__fiber_unbind(f);
-		if (cc__frame_end(f, result, false))
-			cc__frame_put(&w->frames, f);
-		cc__count(&w->finished);
+		w = cc__worker_here();	/* the task may have moved us, */
+		f = cc__fiber_of(cc__running(w->thread));	/* and others have followed it */
+		cc__fiber_end(w, f, result);
 		f = next_at_hand(w);
 		if (f == NULL || !cc__fiber_wants(f, order))
 			break;
-		cc__worker_try_again(w, cc__starved_fed(&w->sched->starved));
-		cc__fiber_bind(f, s);
-		cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
-		               cc__stack_top(&w->sched->stacks, s));
-		cc__set_running(w->thread, &f->parker);
-		cc__control_reset();	/* the task before may round its own way */
+		cc__fiber_follow(w, f, s);
 	} while (true);
 	if (f != NULL && !cc__fiber_started(f) && !prepare(w, f))
 		f = next_ready(w);

@@ -1,7 +1,7 @@
 /* worker.h - one worker: its queue, its inboxes, its timers, its caches.
  *
- * A fiber's way through this layer: cc__sched_spawn (sched.c) fills a frame and
- * queues it, cc__schedule queues it when it is woken (ready.c); its worker comes to it
+ * A fiber's way through this layer: who spawns it fills a frame and queues it (spawn.h),
+ * cc__schedule queues it when it is woken (ready.c); its worker comes to it
  * (pick.c) and puts a stack under it (bound.h); leave switches to it; when it yields,
  * parks or ends, leave switches on, and the side that arrives settles what was left
  * behind (worker.c).  A worker with nothing at hand searches everywhere, and sleeps

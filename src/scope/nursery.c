@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "chan/settings.h"
 #include "os/fork.h"
 #include "sched/local.h"
+#include "sched/spawn.h"
 #include "wait/thread.h"
 
 static struct cc__nursery *inside_of(CCNursery *n)
@@ -18,66 +18,26 @@ static bool is_open(CCNursery *n)
 	return cc__nursery_open(n) != NULL;
 }
 
-/* ---- channels that it closes ---- */
-
-struct cc__closing {
-	struct cc__closing *next;
-	CCChan *chan;
-};
-
-int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan)
-{
-	struct cc__nursery *n = inside_of(nursery);
-	struct cc__closing *c;
-
-	if (cc__forked())
-		return ENOTSUP;
-	if (!is_open(nursery) || chan == NULL)
-		return EINVAL;
-	c = cc__default_allocator.alloc(cc__default_allocator.context, sizeof *c);
-	if (c == NULL)
-		return ENOMEM;
-	c->chan = chan;
-	cc__chan_guard(chan, &n->guard);
-	c->next = cc__load(&n->closing, CC__RELAXED);	/* Relaxed: the exchange decides */
-	/* Release: c, to the acquire in close_channels. */
-	while (!cc__cas_weak(&n->closing, &c->next, c, CC__RELEASE, CC__RELAXED))
-		continue;
-	return 0;
-}
-
-static void close_channels(struct cc__nursery *n)
-{
-	/* Acquire: pairs with the release above.  There is one end, so nobody else takes. */
-	struct cc__closing *c = cc__load(&n->closing, CC__ACQUIRE), *next;
-
-	for (; c != NULL; c = next) {
-		next = c->next;
-		cc__chan_unguard(c->chan, &n->guard);
-		cc_chan_close(c->chan);
-		cc__default_allocator.free(cc__default_allocator.context, c, sizeof *c);
-	}
-}
-
 /* ---- the tally ---- */
 
 /* Sealed, and nobody is left (N2). */
 static void be_over(struct cc__nursery *n, struct cc__tally *t)
 {
 	if (t == &n->children)
-		close_channels(n);
+		cc__nursery_close_channels(n);
 	CC_POINT("nursery.before_over", n);
 	/* Release: all that the children did, to the acquire in wait_for.  The last touch
 	 * of n. */
 	cc__store(&t->over, 1, CC__RELEASE);
 }
 
-static void count_out(struct cc__nursery *n, struct cc__tally *t)
+static void count_out(struct cc__nursery *n, struct cc__tally *t, uint64_t ended)
 {
 	struct cc__parker *owner = n->owner;
-	/* Release: what this child did; acquire: what those before it did, whom the last
+	/* Release: what these children did; acquire: what those before them did, whom the last
 	 * one speaks for.  Seq_cst: the drawing at N5. */
-	const uint64_t left = cc__sub(&t->word, CC__TALLY_ONE, CC__SEQ_CST) - CC__TALLY_ONE;
+	const uint64_t left = cc__sub(&t->word, ended * CC__TALLY_ONE, CC__SEQ_CST) -
+	                      ended * CC__TALLY_ONE;
 
 	if (__builtin_expect(left - 1 >= CC__TALLY_ONE - 1, 1))
 		return;	/* others are, or it may have more */
@@ -95,9 +55,7 @@ static bool is_inside(const struct cc__nursery *n)
 	return m != NULL && cc__scope_within(m->scope, &n->scope);
 }
 
-/* By somebody else than the owner, or for a daemon.  EINVAL: it is sealed, and the caller
- * outside; or nobody is left, and it is too late. */
-static int count_in(struct cc__nursery *n, struct cc__tally *t)
+int cc__nursery_count_in(struct cc__nursery *n, struct cc__tally *t)
 {
 	/* Relaxed, all: to become zero it has to be counted out again; who seals sees it, or
 	 * is seen.  Not added and taken back: that would be a second end (N2). */
@@ -107,6 +65,8 @@ static int count_in(struct cc__nursery *n, struct cc__tally *t)
 		if ((w & CC__TALLY_SEALED) && (w < CC__TALLY_ONE || !is_inside(n)))
 			return EINVAL;
 	while (!cc__cas_weak(&t->word, &w, w + CC__TALLY_ONE, CC__RELAXED, CC__RELAXED));
+	if (t == &n->daemons)
+		cc__or(&n->marks, CC__HAD_DAEMONS, CC__RELAXED);	/* Relaxed: see is_empty */
 	return 0;
 }
 
@@ -209,7 +169,7 @@ void cc__nursery_note(struct cc__nursery *n, int result)
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result)
 {
 	note(n, t, result);
-	count_out(n, t);
+	count_out(n, t, 1);
 }
 
 /* ---- what a child runs ---- */
@@ -231,20 +191,19 @@ static int run(struct cc__nursery *n, struct cc__child *child)
 	return result;
 }
 
+/* And those that follow it at once.  The last one counts them all out: while it is there the
+ * nursery is. */
 static int run_child(void *arg)
 {
-	struct cc__child *child = arg;
+	struct cc__child *child = arg, *next;
 	struct cc__nursery *n = child->nursery;
-	const int result = run(n, child);
+	uint64_t ended = 1;
+	int result;
 
-	/* Relaxed, both: written by who lies below us on this stack, or not about us.  It is
-	 * cleared while the frame is still ours, or else the next child in it were meant. */
-	if (cc__load(&n->in_place, CC__RELAXED) == child) {
-		cc__store(&n->in_place, NULL, CC__RELAXED);
-		note(n, &n->children, result);
-	} else {
-		cc__nursery_end(n, &n->children, result);
-	}
+	note(n, &n->children, result = run(n, child));
+	for (; (next = cc__sched_child_next(n, result)) != NULL; ended++)
+		note(n, &n->children, result = run(n, next));
+	count_out(n, &n->children, ended);
 	return result;
 }
 
@@ -261,119 +220,90 @@ static int run_daemon(void *arg)
 
 /* ---- spawn ---- */
 
-static int start(struct cc__nursery *n, const CCTaskOptions *options, cc_task_main *main,
-                 const struct cc__child *child)
+/* What a child is spawned with, where they move as the nursery says. */
+static CCTaskOptions moving(const struct cc__nursery *n, const CCTaskOptions *options)
 {
 	CCTaskOptions o = {0};
 
-	if (child->main == NULL || (options != NULL && options->start != 0))
-		return EINVAL;
-	if (__builtin_expect(n->migration != CC_MIGRATE_FREE, 0)) {
-		if (options != NULL)
-			o = *options;
-		if (o.migration == CC_MIGRATE_FREE)
-			o.migration = (CCMigration)n->migration;
-		options = &o;
-	}
-	return cc__sched_spawn_child(n->sched, n->order, options, main, child);
+	if (options != NULL)
+		o = *options;
+	if (o.migration == CC_MIGRATE_FREE)
+		o.migration = (CCMigration)n->migration;
+	return o;
+}
+
+/* By thread t: a frame that runs `entry`, and what that finds in it. */
+static inline int start(struct cc__nursery *n, struct cc__thread *t, const CCTaskOptions *options,
+                        cc_task_main *entry, const struct cc__child child)
+{
+	struct cc__birth b;
+	const int err = cc__spawn_begin(&b, n->sched, t, options, true);
+
+	if (err != 0)
+		return err;
+	b.f->run.main = entry;
+	b.f->payload.arg = &b.f->payload.child.what;
+	b.f->payload.child.what = child;
+	/* Relaxed: not queued yet. */
+	cc__store(&b.f->stack, (struct cc__stack *)(uintptr_t)n->order, CC__RELAXED);
+	cc__spawn_end(&b);
+	return 0;
 }
 
 /* What keeps a child from being counted; 0: nothing. */
-static int refusal(CCNursery *nursery)
+static inline int refusal(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main)
 {
 	if (cc__forked())
 		return ENOTSUP;
-	if (!is_open(nursery))
+	if (!is_open(nursery) || main == NULL ||
+	    (options != NULL && (options->start != 0 || !cc__task_options_good(options))))
 		return EINVAL;
 	return cc__scope_cancelled(&inside_of(nursery)->scope) ? ECANCELED : 0;
+}
+
+/* The owner counts his children by himself, all others in the tally. */
+static inline __attribute__((always_inline)) int
+spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *entry,
+      const struct cc__child child, bool daemon)
+{
+	struct cc__nursery *n = inside_of(nursery);
+	struct cc__tally *tally = daemon ? &n->daemons : &n->children;
+	struct cc__thread *t = cc__thread_here();
+	int err = refusal(nursery, options, child.main);
+	CCTaskOptions o;
+	bool mine;
+
+	if (err != 0 || t == NULL)
+		return err != 0 ? err : ENOMEM;
+	mine = !daemon && cc__running(t) == n->owner;
+	if (mine ? n->sealed : cc__nursery_count_in(n, tally) != 0)
+		return EINVAL;
+	if (__builtin_expect(n->migration != CC_MIGRATE_FREE, 0)) {
+		o = moving(n, options);
+		options = &o;
+	}
+	err = start(n, t, options, entry, child);
+	if (mine)
+		n->uncounted += err == 0;
+	else if (err != 0)
+		count_out(n, tally, 1);
+	return err;
 }
 
 int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                      void *arg)
 {
-	struct cc__nursery *n = inside_of(nursery);
-	const struct cc__child child = {.main = main, .arg = arg, .nursery = n};
-	int err = refusal(nursery);
-
-	if (err != 0)
-		return err;
-	if (cc__self() == n->owner) {
-		if (n->sealed)
-			return EINVAL;
-		n->uncounted++;
-		if ((err = start(n, options, run_child, &child)) != 0)
-			n->uncounted--;
-		return err;
-	}
-	if ((err = count_in(n, &n->children)) == 0 &&
-	    (err = start(n, options, run_child, &child)) != 0)
-		count_out(n, &n->children);
-	return err;
+	return spawn(nursery, options, run_child,
+	             (struct cc__child){.main = main, .arg = arg, .nursery = nursery}, false);
 }
 
 int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                             void *arg)
 {
-	struct cc__nursery *n = inside_of(nursery);
-	const struct cc__child child = {
-	    .main = main, .arg = arg, .nursery = (void *)((uintptr_t)n | 1)};
-	int err = refusal(nursery);
+	void *marked = (void *)((uintptr_t)nursery | 1);
 
-	if (err == 0 && (err = count_in(n, &n->daemons)) == 0 &&
-	    (err = start(n, options, run_daemon, &child)) != 0)
-		count_out(n, &n->daemons);
-	return err;
-}
-
-/* ---- its deadline ---- */
-
-static void be_late(struct cc__nursery *n)
-{
-	/* Behind a shield it is the cancellation outside that is let in again. */
-	cc__scope_cancel(&n->scope,
-	                 CC__CANCEL | (n->scope.shield ? 0 : CC__CANCEL_LATE) |
-	                     (uint32_t)ETIMEDOUT << CC__CANCEL_REASON_SHIFT,
-	                 n->lazy);
-}
-
-static int ring(void *arg)
-{
-	struct cc__nursery *n = arg;
-
-	be_late(n);
-	cc__nursery_end(n, &n->daemons, 0);
-	return 0;
-}
-
-/* A runtime that is ending has no time left for anybody. */
-static int set_alarm(struct cc__nursery *n, cc_time deadline)
-{
-	const CCTaskOptions at = {.start = deadline};
-	int err = ECANCELED;
-
-	if (deadline == 0 || deadline == CC_FOREVER)
-		return 0;
-	if (deadline > cc__now()) {
-		count_in(n, &n->daemons);
-		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n)) != 0)
-			count_out(n, &n->daemons);
-	}
-	if (err != ECANCELED)
-		return err;
-	be_late(n);
-	return 0;
-}
-
-/* It never comes, or it is about to and is waited for like any daemon. */
-static void stop_alarm(struct cc__nursery *n)
-{
-	if (n->alarm.id == 0)
-		return;
-	if (cc_task_recall(n->alarm) == 0)
-		count_out(n, &n->daemons);
-	else
-		cc_task_detach(n->alarm);
-	n->alarm = (CCTask){0};
+	return spawn(nursery, options, run_daemon,
+	             (struct cc__child){.main = main, .arg = arg, .nursery = marked}, true);
 }
 
 /* ---- from open to joined ---- */
@@ -393,7 +323,9 @@ static void close(struct cc__nursery *n, struct cc__member **slot)
 {
 	cc__member_leave(&n->inside, slot);
 	cc__scope_close(&n->scope);
-	cc__nursery_free_arena(n);
+	/* Relaxed: after the tally. */
+	if (__builtin_expect(cc__load(&n->arena, CC__RELAXED) != NULL, 0))
+		cc__nursery_free_arena(n);
 	n->owner = NULL;
 }
 
@@ -438,7 +370,7 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	slot = cc__member_slot(self);
 	cc__scope_open(&n->scope, *slot != NULL ? (*slot)->scope : &home->root.scope);
 	cc__member_enter(&n->inside, &n->scope, self, slot);
-	if ((err = set_alarm(n, o->deadline)) != 0)
+	if ((err = cc__nursery_set_alarm(n, o->deadline)) != 0)
 		close(n, slot);
 	return err;
 }
@@ -506,15 +438,17 @@ static void run_some_here(struct cc__nursery *n)
 	enum { MOST = 64 };
 
 	struct cc__child *child;
+	struct cc__below below;
 
 	if (n->order != 0)
 		return;
 	for (unsigned i = 0; i < MOST && n->uncounted > 0; i++) {
-		if ((child = cc__sched_take_child(n)) == NULL)
+		int result;
+
+		if ((child = cc__sched_child_here(n, &below)) == NULL)
 			return;
-		/* Relaxed: for the child itself. */
-		cc__store(&n->in_place, child, CC__RELAXED);
-		cc__sched_run_taken(child);
+		note(n, &n->children, result = run(n, child));
+		cc__sched_child_ended(&below, child, result);
 		n->uncounted--;
 	}
 }
@@ -544,6 +478,26 @@ static void end_daemons(struct cc__nursery *n)
 	wait_for(&n->daemons);
 }
 
+static __attribute__((noinline)) void end_all(struct cc__nursery *n)
+{
+	seal_children(n);
+	wait_for(&n->children);
+	cc__nursery_stop_alarm(n);
+	end_daemons(n);
+}
+
+/* Nobody is inside but the owner, who leaves: nobody can come in any more, and there is
+ * nothing to seal.  (A daemon could have had children while we look.) */
+static bool is_empty(const struct cc__nursery *n)
+{
+	/* Acquire: what the children did, from count_out, and that they spawned daemons. */
+	const uint64_t counted = cc__load(&n->children.word, CC__ACQUIRE);
+
+	/* Relaxed: after that. */
+	return counted + (uint64_t)n->uncounted * CC__TALLY_ONE == 0 &&
+	       !(cc__load(&n->marks, CC__RELAXED) & CC__HAD_DAEMONS);
+}
+
 int cc_nursery_join(CCNursery *nursery)
 {
 	struct cc__nursery *n = inside_of(nursery);
@@ -557,10 +511,10 @@ int cc_nursery_join(CCNursery *nursery)
 		return EBUSY;
 	if (!n->sealed)
 		run_some_here(n);
-	seal_children(n);
-	wait_for(&n->children);
-	stop_alarm(n);
-	end_daemons(n);
+	if (!n->sealed && is_empty(n))
+		cc__nursery_close_channels(n);
+	else
+		end_all(n);
 	close(n, slot);
 	return verdict(n);
 }

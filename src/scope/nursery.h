@@ -5,10 +5,12 @@
  *     the sum means something, and zero means "over" only with SEALED.
  * N2  One child takes the count from one to zero under SEALED, or its owner finds zero when
  *     he seals.  That one closes the channels, sets `over`, and touches the nursery no more;
- *     the owner leaves when he sees `over`, and wakes for it by his parker alone.
+ *     the owner leaves when he sees `over`, and wakes for it by his parker alone.  Who joins
+ *     and finds nobody does without: he closes the channels and leaves.
  * N3  A child's doings (its error, its cancelling) come before its being counted out.
- * N4  Shared words: `word` of the tally, which every child's end writes, but for those that
- *     the owner runs in place; nothing else, until somebody waits (cancel.h) or fails.
+ * N4  Shared words: `word` of the tally, nothing else, until somebody waits (cancel.h) or
+ *     fails.  Children that run one after another on one stack are counted out by the last of
+ *     them, which keeps the nursery meanwhile; those that the owner runs in place, not at all.
  * N5  An owner who has not sealed it and receives from a channel that it closes waits for
  *     its children alone.  He counts all that he has not counted, and marks the tallies, when
  *     he is PARKING; who takes one to zero then unparks him, and he sees that it is in vain:
@@ -57,7 +59,6 @@ struct cc__nursery {
 	CC__ATOMIC(CCArena *) arena;	/* NULL, then constant; anybody makes it */
 	cc__a32 error;			/* the first real one of a child; 0: none yet */
 	cc__a32 marks;			/* enum cc__nursery_mark */
-	CC__ATOMIC(const void *) in_place;	/* the child that the owner runs (N4) */
 	struct cc__tally children, daemons;
 	struct cc__guard guard;		/* of channels that it closes (N5) */
 };
@@ -65,6 +66,7 @@ struct cc__nursery {
 enum cc__nursery_mark {
 	CC__CUT = 1,		/* a child ended because it was cancelled */
 	CC__SUCCEEDED = 2,	/* a child returned 0, with FIRST_SUCCESS */
+	CC__HAD_DAEMONS = 4,	/* one has been counted, or a deadline */
 };
 
 /* NULL: it is not open. */
@@ -86,9 +88,18 @@ enum {
 /* To those inside, and to the join, as if a child had ended with that. */
 void cc__nursery_note(struct cc__nursery *n, int result);
 
+/* closing.c: those that it has been told of, once.  0 is no deadline; the alarm is a daemon,
+ * and is stopped when nobody but daemons is left. */
+void cc__nursery_close_channels(struct cc__nursery *n);
+int cc__nursery_set_alarm(struct cc__nursery *n, cc_time deadline);
+void cc__nursery_stop_alarm(struct cc__nursery *n);
+
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
 
+/* By somebody else than the owner, or for a daemon.  EINVAL: it is sealed, and the caller
+ * outside; or nobody is left, and it is too late. */
+int cc__nursery_count_in(struct cc__nursery *n, struct cc__tally *t);
 /* A child, or a daemon, has come to its end: N2, N3. */
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);
 

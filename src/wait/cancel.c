@@ -117,19 +117,8 @@ bool cc__scope_look(struct cc__scope *s)
 
 /* ---- members ---- */
 
-void cc__member_enter(struct cc__member *m, struct cc__scope *s, struct cc__parker *who,
-                      struct cc__member **slot)
+void cc__member_unlist(struct cc__member *m)
 {
-	*m = (struct cc__member){.scope = s, .who = who, .outer = *slot};
-	*slot = m;
-}
-
-void cc__member_leave(struct cc__member *m, struct cc__member **slot)
-{
-	CC__CHECK(*slot == m, "cancel: left a scope with an inner one open");
-	*slot = m->outer;
-	if (!m->listed)
-		return;
 	cc__lock(&m->scope->lock, CC__RANK_MEMBERS);
 	link_out(&m->link);
 	cc__unlock(&m->scope->lock);

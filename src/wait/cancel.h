@@ -76,9 +76,23 @@ void cc__scope_cancel(struct cc__scope *s, uint32_t how, bool lazy);
 bool cc__scope_within(const struct cc__scope *s, const struct cc__scope *outer);
 
 /* `slot` is where `who` keeps his innermost membership. */
-void cc__member_enter(struct cc__member *m, struct cc__scope *s, struct cc__parker *who,
-                      struct cc__member **slot);
-void cc__member_leave(struct cc__member *m, struct cc__member **slot);
+static inline void cc__member_enter(struct cc__member *m, struct cc__scope *s,
+                                    struct cc__parker *who, struct cc__member **slot)
+{
+	*m = (struct cc__member){.scope = s, .who = who, .outer = *slot};
+	*slot = m;
+}
+
+/* He leaves, and is on the list. */
+void cc__member_unlist(struct cc__member *m);
+
+static inline void cc__member_leave(struct cc__member *m, struct cc__member **slot)
+{
+	CC__CHECK(*slot == m, "cancel: left a scope with an inner one open");
+	*slot = m->outer;
+	if (__builtin_expect(m->listed, 0))
+		cc__member_unlist(m);
+}
 
 /* He is about to wait: the flag to look at after PARKING. */
 const cc__a32 *cc__member_flag(struct cc__member *m);

@@ -53,13 +53,19 @@ static inline void cc__set_running(struct cc__thread *t, struct cc__parker *p)
 	cc__store(&t->running, p, CC__RELAXED);	/* Relaxed: who else looks, guesses */
 }
 
-/* Whoever calls: the fiber, or the thread outside of any. */
-static inline struct cc__parker *cc__self(void)
+/* As cc__thread_self, without a call of that in the usual case. */
+static inline struct cc__thread *cc__thread_here(void)
 {
 	struct cc__thread *t = cc__tls_get();
 
-	if (__builtin_expect(t == NULL, 0))
-		t = cc__thread_self();
+	return __builtin_expect(t != NULL, 1) ? t : cc__thread_self();
+}
+
+/* Whoever calls: the fiber, or the thread outside of any. */
+static inline struct cc__parker *cc__self(void)
+{
+	struct cc__thread *t = cc__thread_here();
+
 	return t != NULL ? cc__running(t) : NULL;
 }
 

@@ -5,10 +5,12 @@
  * thread, and begins when it is spawned.  The nursery is freed as soon as it is joined, so
  * who touches it late is found.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c scope/nursery.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c scope/nursery.c
+ * scope/closing.c */
 #include <errno.h>
 
 #define SHIM_CANCEL
+#define SHIM_SCHEDULER
 #include "shim_wait.h"
 #include "chan/settings.h"
 #include "scope/nursery.h"
@@ -21,7 +23,6 @@ static struct cc__sched sched;
 static struct child {
 	struct cc__fiber f;
 	struct cc__stack stack;
-	cc_task_main *run;
 	cc__a32 started;	/* 1: it may run; 2: it never will */
 } child[CHILDREN];
 static int spawned;		/* spawn_lock */
@@ -42,19 +43,56 @@ const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 	return m != NULL ? cc__member_flag(m) : NULL;
 }
 
-int cc__sched_spawn_child(struct cc__sched *s, unsigned order, const CCTaskOptions *options,
-                          cc_task_main *main, const struct cc__child *what)
+/* A frame for one more. */
+struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache)
 {
-	struct child *c;
+	struct cc__fiber *f;
 
-	(void)s, (void)order, (void)options;
+	(void)cache;
 	mc_lock(&spawn_lock);
-	c = &child[spawned++];
+	f = &child[spawned++].f;
 	mc_unlock(&spawn_lock);
-	c->f.payload.child.what = *what;
-	c->run = main;
+	return f;
+}
+
+/* It runs, as a thread. */
+void cc__schedule(struct cc__parker *p)
+{
+	struct child *c = (struct child *)(void *)p;
+
+	cc__init(&p->word, CC__THREAD_BIT | CC__OWNED);
+	cc__init(&c->f.stack, &c->stack);
 	cc__store(&c->started, 1, CC__RELEASE);
-	return 0;
+}
+
+void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
+{
+	(void)p, (void)ticket, (void)deadline;
+	mc_fail("switch_away: a thread has no other stack");
+}
+
+struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+{
+	(void)p;
+	mc_fail("fiber_waiter: a thread has its own");
+}
+
+void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
+{
+	(void)w, (void)f;
+	mc_fail("shim: nobody is a worker");
+}
+
+void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
+{
+	(void)f, (void)options;
+	mc_fail("shim: nobody has options");
+}
+
+uint64_t cc__ids_take(struct cc__thread *t)
+{
+	(void)t;
+	return 1;
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
@@ -62,6 +100,24 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 {
 	(void)s, (void)out, (void)options, (void)main, (void)arg;
 	mc_fail("shim: nobody has a deadline");
+}
+
+struct cc__child *cc__sched_child_here(const void *nursery, struct cc__below *p)
+{
+	(void)nursery, (void)p;
+	return NULL;
+}
+
+void cc__sched_child_ended(struct cc__below *p, struct cc__child *c, int result)
+{
+	(void)p, (void)c, (void)result;
+	mc_fail("shim: nothing is run in place");
+}
+
+struct cc__child *cc__sched_child_next(const void *nursery, int result)
+{
+	(void)nursery, (void)result;
+	return NULL;
 }
 
 unsigned cc__stack_order_for(const struct cc__stack_pool *p, size_t size)
@@ -74,18 +130,6 @@ bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order)
 {
 	(void)order;
 	return cc__stack_order_for(p, 0) == 0;
-}
-
-struct cc__child *cc__sched_take_child(const void *nursery)
-{
-	(void)nursery;
-	return NULL;
-}
-
-void cc__sched_run_taken(struct cc__child *c)
-{
-	(void)c;
-	mc_fail("shim: nothing is run in place");
 }
 
 void cc__locals_end(struct cc__member **place)
@@ -136,10 +180,6 @@ const CCAllocator cc__default_allocator;
 static void start(void)
 {
 	cc__root_init(&sched.root);
-	for (int i = 0; i < CHILDREN; i++) {
-		cc__init(&child[i].f.parker.word, CC__THREAD_BIT | CC__OWNED);
-		cc__init(&child[i].f.stack, &child[i].stack);
-	}
 }
 
 static void be_child(int i)
@@ -152,7 +192,7 @@ static void be_child(int i)
 	be_thread();
 	cc__init(&record[mc_self()].running, &c->f.parker);
 	record[mc_self()].waiter.who = &c->f.parker;
-	c->run(&c->f.payload.child.what);
+	c->f.run.main(c->f.payload.arg);
 }
 
 static void first(void) { be_child(0); }
@@ -225,7 +265,8 @@ static void over(void)
 {
 	MC_ASSERT(nobody.head == NULL);
 	for (int i = 0; i < CHILDREN; i++)
-		MC_ASSERT(cc__word_state(cc__peek(&child[i].f.parker.word)) == CC__OWNED &&
+		MC_ASSERT(cc__word_state(cc__peek(&child[i].f.parker.word)) ==
+		              (i < spawned ? CC__OWNED : CC__IDLE) &&
 		          child[i].stack.member == NULL);
 	MC_ASSERT(sched.root.scope.inner == NULL);
 	check_threads_at_rest();
@@ -538,5 +579,23 @@ static void daemon_that_ends(void)
 	MC_ASSERT(did[0] == 1 && did[1] == 1);
 }
 NURSERY_SCENARIO(daemon_ends_by_itself, .body = {daemon_that_ends, first, second})
+
+/* Who joins and finds no child has to know of a daemon that the last one left. */
+static int leave_a_daemon(void *arg)
+{
+	(void)arg;
+	MC_ASSERT(cc_nursery_spawn_daemon(nursery, NULL, work, (void *)1) == 0);
+	return 0;
+}
+
+static void child_with_a_daemon(void)
+{
+	open_nursery();
+	spawn(leave_a_daemon, 0);
+	join(0);
+	MC_ASSERT(did[1] == 1);
+}
+NURSERY_SCENARIO(daemon_of_the_last_child, .bound = 1,
+                 .body = {child_with_a_daemon, first, second})
 NURSERY_SCENARIO(daemon_spawns_against_the_end, .bound = 1, .weak = MC_NONE,
                  .body = {daemon_and_child, first, second, third})

@@ -1,5 +1,5 @@
-/* in_place_test.c - a joiner that runs the task it waits for on its own stack: both
- * behave as if they were apart. */
+/* in_place_test.c - a joiner that runs the task it waits for on its own stack, and children
+ * that run on the stack of the one before: all behave as if they were apart. */
 #include "environment.h"
 #include "test.h"
 
@@ -227,5 +227,94 @@ TEST(who_stays_with_a_worker_gives_no_place)
 	CHECK_EQ(cc_task_spawn(rt, &t, &(CCTaskOptions){.migration = CC_MIGRATE_PINNED},
 	                       join_as_pinned, NULL), 0);
 	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- one child after another ---- */
+
+enum { CROWD = 200 };
+
+struct crowd {
+	CCLocal key;
+	struct child child[CROWD];
+	cc__a32 begun, forgotten;
+};
+
+static struct crowd *crowd;
+
+static void forget(void *value)
+{
+	(void)value;
+	cc__add(&crowd->forgotten, 1, CC__RELAXED);
+}
+
+static int be_one_of_many(void *arg)
+{
+	struct child *c = arg;
+
+	CHECK(cc_local_get(crowd->key) == NULL);
+	CHECK_EQ(cc_local_set(crowd->key, c), 0);
+	CHECK_EQ(look_around(c), 17);
+	if (cc__add(&crowd->begun, 1, CC__RELAXED) % 16 == 7) {
+		cc_yield();	/* others begin, on a stack of their own, and end */
+		CHECK_EQ(cc_sleep_until(cc_now() + CC_USEC), 0);
+	}
+	CHECK_EQ(cc_fiber_id(), c->id);
+	CHECK(cc_local_get(crowd->key) == c);
+	CHECK_EQ(fegetround(), FE_DOWNWARD);
+	return 0;
+}
+
+/* From outside of the runtime, so that none runs on its joiner's stack. */
+TEST(children_that_follow_each_other_on_a_stack_are_themselves)
+{
+	struct crowd here = {0};
+	CCRuntime *rt = one_worker();
+	const CCNurseryOptions o = {.runtime = rt};
+	int err = -1, close = 0;
+
+	crowd = &here;
+	CHECK_EQ(cc_local_new(&here.key, forget), 0);
+	cc_nursery_scope_with(n, &err, &o)
+		for (int i = 0; i < CROWD; i++)
+			CHECK_EQ(cc_nursery_spawn(n, NULL, be_one_of_many, &here.child[i]), 0);
+	CHECK_EQ(err, 0);
+	CHECK_EQ(cc__load(&here.forgotten, CC__RELAXED), CROWD);
+	for (int i = 0; i < CROWD; i++) {
+		CHECK_EQ(here.child[i].rounding, FE_TONEAREST);
+		for (int j = 0; j < i; j++)
+			CHECK(here.child[i].id != here.child[j].id);
+		close += i > 0 && distance(here.child[i].at, here.child[i - 1].at) < 16384;
+	}
+	CHECK(close > 0);	/* or nothing was tested here */
+	CHECK_EQ(cc_local_delete(here.key), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* One that fails in the middle is noted, and the count is right whoever counts. */
+static int fail_at_times(void *arg)
+{
+	const uint32_t i = cc__add((cc__a32 *)arg, 1, CC__RELAXED);
+
+	if (i % 10 == 3)
+		cc_yield();
+	return i == 50 ? EIO : 0;
+}
+
+TEST(child_that_fails_among_those_that_follow_each_other_is_heard)
+{
+	CCRuntime *rt = one_worker();
+	const CCNurseryOptions o = {.runtime = rt, .policy = CC_NURSERY_SUPERVISE};
+
+	for (int round = 0; round < 20; round++) {
+		cc__a32 ran = {0};
+		int err = -1;
+
+		cc_nursery_scope_with(n, &err, &o)
+			for (int i = 0; i < CROWD; i++)
+				CHECK_EQ(cc_nursery_spawn(n, NULL, fail_at_times, &ran), 0);
+		CHECK_EQ(err, EIO);
+		CHECK_EQ(cc__load(&ran, CC__RELAXED), CROWD);
+	}
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
