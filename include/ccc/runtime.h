@@ -100,6 +100,11 @@ typedef struct CCConfig {
 	/* A fiber that keeps its worker for that long is reported; CC_FOREVER: none is.
 	 * CC_DEBUG_STALL in ms, where 0 is CC_FOREVER */
 	cc_time stall;
+	/* A fiber or thread that has been parked for that long with a mutex or a writer's
+	 * lock held is reported, on standard error, once for each place that locks; for the
+	 * whole process from then on.  CC_FOREVER: none is.  CC_DEBUG_HOLD in ms, where 0
+	 * is CC_FOREVER */
+	cc_time hold;
 	/* Of the scheduler, in the log when the runtime ends; for the default one at the
 	 * latest at exit.  CC_FIBER_STATS: 0, 1 or json */
 	CCStatsMode stats;

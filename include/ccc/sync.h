@@ -21,6 +21,8 @@ extern "C" {
 #endif
 
 #define CC_MUST_LOOK __attribute__((warn_unused_result))
+/* Even without optimization: what locks is known by where it was called (CC_DEBUG_HOLD). */
+#define CC_IN_CALLER __attribute__((always_inline))
 
 /* ---- mutex ---- */
 
@@ -32,7 +34,7 @@ typedef struct CCMutex {
 } CCMutex;
 
 CC_API CC_MUST_LOOK int cc_mutex_lock_until(CCMutex *m, cc_time deadline);
-static inline CC_MUST_LOOK int cc_mutex_lock(CCMutex *m)
+static inline CC_MUST_LOOK CC_IN_CALLER int cc_mutex_lock(CCMutex *m)
 {
 	return cc_mutex_lock_until(m, CC_FOREVER);
 }
@@ -54,7 +56,7 @@ typedef struct CCCond {
 /* Unlock m, sleep until a signal, and lock m again, whatever ended the sleep.  May return 0
  * for no reason. */
 CC_API CC_MUST_LOOK int cc_cond_wait_until(CCCond *c, CCMutex *m, cc_time deadline);
-static inline CC_MUST_LOOK int cc_cond_wait(CCCond *c, CCMutex *m)
+static inline CC_MUST_LOOK CC_IN_CALLER int cc_cond_wait(CCCond *c, CCMutex *m)
 {
 	return cc_cond_wait_until(c, m, CC_FOREVER);
 }
@@ -76,7 +78,7 @@ static inline CC_MUST_LOOK int cc_rwlock_read(CCRwlock *l)
 	return cc_rwlock_read_until(l, CC_FOREVER);
 }
 CC_API CC_MUST_LOOK int cc_rwlock_write_until(CCRwlock *l, cc_time deadline);
-static inline CC_MUST_LOOK int cc_rwlock_write(CCRwlock *l)
+static inline CC_MUST_LOOK CC_IN_CALLER int cc_rwlock_write(CCRwlock *l)
 {
 	return cc_rwlock_write_until(l, CC_FOREVER);
 }

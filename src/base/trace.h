@@ -30,6 +30,36 @@ enum cc__event {
 	CC__EV_POKE,		/* worker a, asleep, is sent a wake */
 	CC__EV_LIFE,		/* worker a begins to be b, an enum cc__life */
 	CC__EV_STEAL,		/* worker a takes b fibers from who's run queue */
+	CC__EV_HOLD,		/* who holds the lock at a (with CC__HOLD_WRITER: to write),
+				 * by the call that returns to b */
+	CC__EV_LET_GO,		/* who is about to let go of the lock at a */
+	CC__EV_FOR,		/* the next wait of who is for a, an enum cc__for; b: which */
+};
+
+enum { CC__HOLD_WRITER = 1 };
+
+/* What a wait is for; which one: its address, or as said. */
+enum cc__for {
+	CC__FOR_WORD,
+	CC__FOR_MUTEX,
+	CC__FOR_RWLOCK,
+	CC__FOR_COND,
+	CC__FOR_SEMAPHORE,
+	CC__FOR_ONCE,
+	CC__FOR_BARRIER,
+	CC__FOR_WAIT_GROUP,
+	CC__FOR_CHAN,
+	CC__FOR_SELECT,		/* so many cases */
+	CC__FOR_TOKEN,
+	CC__FOR_TASK,		/* its id; CC__EV_JOIN says so */
+	CC__FOR_FLAG,		/* CC__EV_FLAG says so */
+	CC__FOR_TIME,
+	CC__FOR_CALL,		/* one that is made by the blocking pool */
+	CC__FOR_FD,		/* its number */
+	CC__FOR_FD_HERE,	/* the same, by a thread: it waits from here on ... */
+	CC__FOR_NOTHING,	/* ... until here */
+	CC__FOR_RING,
+	CC__FOR_OTHER,		/* nobody said */
 };
 
 /* What is on. */

@@ -7,6 +7,7 @@
 #include "chan/locked.h"
 #include "chan/watch.h"
 #include "os/fork.h"
+#include "wait/thread.h"
 
 /* ---- a wait that may be in vain ---- */
 
@@ -115,6 +116,13 @@ static inline bool is_guarded(const CCChan *c, enum cc__way way, cc_time deadlin
 
 /* ---- the one way to wait ---- */
 
+/* Out of line, as whatever is rare. */
+static __attribute__((noinline)) void tell_watcher(const CCChan *c)
+{
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CHAN, (uintptr_t)c);
+	(void)c;
+}
+
 /* The outcome, as the kinds see it. */
 static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_time deadline)
 {
@@ -144,6 +152,8 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 		}
 		/* Who came too late for what it was woken for is the first again. */
 		w->first = cc__chan_signalled(w->result);
+		if (cc__watched())
+			tell_watcher(c);
 		/* Both drop the lock. */
 		result = is_guarded(c, way, deadline) ? wait_guarded(c, w)
 		                                      : cc__wait(&c->wait[way], w, deadline);
@@ -211,6 +221,12 @@ static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way wa
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
+static __attribute__((noinline)) int wait_watched(CCChan *c, enum cc__way way, void *item)
+{
+	tell_watcher(c);
+	return wait_for_partner(c, way, item);
+}
+
 /* What operate comes to on a locked channel, with nothing looked up. */
 static inline int meet(CCChan *c, enum cc__way way, void *item)
 {
@@ -221,7 +237,8 @@ static inline int meet(CCChan *c, enum cc__way way, void *item)
 	CC_POINT("chan.before_lock", c);
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_WAIT)
-		return wait_for_partner(c, way, item);
+		return cc__watched() ? wait_watched(c, way, item)
+		                     : wait_for_partner(c, way, item);
 	cc__unlock(&c->lock);
 	cc__wake(wake);
 	return __builtin_expect(w.result == 0, 1) ? 0 : cc__chan_finish(c, way, item, w.result);

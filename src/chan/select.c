@@ -297,8 +297,10 @@ static uint32_t settle_each(struct select *s, struct cc__wake *wake, bool *retry
 /* With all locks: PARKING, and every channel's node listed. */
 static int list_each(struct select *s, struct cc__group *g)
 {
-	const int err = cc__group_begin(g, s->node, s->nodes);
+	int err;
 
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_SELECT, s->nodes);
+	err = cc__group_begin(g, s->node, s->nodes);
 	for (uint32_t n = 0; n < s->nodes && err == 0; n++) {
 		struct cc__case *node = &s->node[n];
 

@@ -12,6 +12,7 @@
 
 #include "chan/settings.h"
 #include "os/fork.h"
+#include "wait/thread.h"
 
 enum { SHARDS = 32, LINE = 64 };
 
@@ -88,7 +89,10 @@ int cc_token_wait(CCToken *t, cc_time deadline)
 
 	if (cc__forked())
 		return ENOTSUP;
-	return t != NULL ? cc__fiber_wait(t, &cc__token_ops, &w, deadline) : EINVAL;
+	if (t == NULL)
+		return EINVAL;
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_TOKEN, (uintptr_t)t);
+	return cc__fiber_wait(t, &cc__token_ops, &w, deadline);
 }
 
 /* ---- to set it ---- */

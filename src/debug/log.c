@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/trace.h"
+#include "debug/hold.h"
 #include "sched/fiber.h"
 #include "sched/idle.h"
 
@@ -19,14 +20,10 @@ static cc__a32 wanted;	/* of CCDebugFlag */
 
 /* ---- lines ---- */
 
-struct name {
-	char text[40];
-};
-
-static struct name name_of(const void *who)
+struct cc__debug_name cc__debug_name(const void *who)
 {
 	const struct cc__fiber *f = who;
-	struct name n = {"somebody"};
+	struct cc__debug_name n = {"somebody"};
 
 	if (who == NULL)
 		return n;
@@ -67,11 +64,11 @@ static bool is(uint64_t from, enum cc__state a, uint64_t to, enum cc__state b)
 static void moved_join(const void *who, uint64_t from, uint64_t to)
 {
 	if (is(from, CC__OWNED, to, CC__DONE))
-		print("join", "%s has ended", name_of(who).text);
+		print("join", "%s has ended", cc__debug_name(who).text);
 	else if (is(from, CC__PARKED, to, CC__QUEUED))
-		print("join", "%s is unparked", name_of(who).text);
+		print("join", "%s is unparked", cc__debug_name(who).text);
 	else if (is(from, CC__PARKING, to, CC__NOTIFIED))
-		print("join", "%s is unparked before it sleeps", name_of(who).text);
+		print("join", "%s is unparked before it sleeps", cc__debug_name(who).text);
 }
 
 static void moved_park(const void *who, uint64_t from, uint64_t to)
@@ -85,7 +82,7 @@ static void moved_park(const void *who, uint64_t from, uint64_t to)
 	                       : NULL;
 
 	if (what != NULL)
-		print("park", "%s %s", name_of(who).text, what);
+		print("park", "%s %s", cc__debug_name(who).text, what);
 }
 
 /* ---- events ---- */
@@ -95,26 +92,26 @@ static void enqueued(const void *who, uint64_t where, uint64_t worker)
 	enum { INBOX = 2 };
 
 	if (is_on(CC_DEBUG_FLAG_INBOX) && (where & 0xff) == INBOX)
-		print("inbox", "%s for worker %u", name_of(who).text, (unsigned)worker);
+		print("inbox", "%s for worker %u", cc__debug_name(who).text, (unsigned)worker);
 }
 
 static void joins(const void *who, uint64_t task)
 {
 	if (is_on(CC_DEBUG_FLAG_JOIN))
-		print("join", "%s waits for task %llu", name_of(who).text,
+		print("join", "%s waits for task %llu", cc__debug_name(who).text,
 		      (unsigned long long)task);
 }
 
 static void taken(const void *who, uint64_t worker)
 {
 	if (is_on(CC_DEBUG_FLAG_INBOX))
-		print("inbox", "%s taken by worker %u", name_of(who).text, (unsigned)worker);
+		print("inbox", "%s taken by worker %u", cc__debug_name(who).text, (unsigned)worker);
 }
 
 static void looks_at_flag(const void *who, uint64_t flag)
 {
 	if (is_on(CC_DEBUG_FLAG_PARK))
-		print("park", "%s looks at the flag at %p", name_of(who).text,
+		print("park", "%s looks at the flag at %p", cc__debug_name(who).text,
 		      (void *)(uintptr_t)flag);
 }
 
@@ -170,6 +167,17 @@ static void print_event(enum cc__event kind, const void *who, uint64_t a, uint64
 	}
 }
 
+static void see(enum cc__event kind, const void *who, uint64_t a, uint64_t b)
+{
+	print_event(kind, who, a, b);
+	cc__hold_see(kind, who, a, b);
+}
+
+void cc__debug_see(void)
+{
+	cc__watch_log(see);
+}
+
 void cc__debug_log(unsigned flags)
 {
 	const unsigned printed = flags & ~(unsigned)CC_DEBUG_FLAG_SYSMON;
@@ -177,5 +185,5 @@ void cc__debug_log(unsigned flags)
 	if (printed == 0)
 		return;
 	cc__or(&wanted, printed, CC__RELAXED);	/* Relaxed: a switch */
-	cc__watch_log(print_event);
+	cc__debug_see();
 }

@@ -105,6 +105,7 @@ static const char *const names[] = {
     [CC__EV_STACK] = "stack",   [CC__EV_PLACE] = "place",
     [CC__EV_TAKE] = "take",         [CC__EV_JOIN] = "join",
     [CC__EV_POKE] = "poke",     [CC__EV_LIFE] = "life",         [CC__EV_STEAL] = "steal",
+    [CC__EV_HOLD] = "hold",     [CC__EV_LET_GO] = "letgo",      [CC__EV_FOR] = "for",
 };
 
 static void dump_ring(int fd, const struct ring *r, uint64_t most)

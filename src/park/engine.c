@@ -109,6 +109,7 @@ int cc__park_sleep(struct cc__bucket *b, struct cc__sleeper *s, cc_time deadline
 		cc__park_drop(b);
 		return deadline == CC_NOW ? EAGAIN : ENOMEM;
 	}
+	CC__EVENT(CC__EV_FOR, cc__self(), s->what, s->key.place);
 	return cc__wait_listed(b, &ops, list, &w, deadline);
 }
 

@@ -43,6 +43,7 @@ struct cc__sleeper {
 	int (*taken)(struct cc__sleeper *s, int result, struct cc__batch *b);
 	bool first;			/* the owner's: he was there before, and goes in front */
 	bool mark;			/* the owner's: what he wants the word for */
+	uint8_t what;			/* the owner's: an enum cc__for, what the word is */
 	bool listed;			/* bucket's lock */
 	cc_time since;			/* the owner's */
 	uint64_t arrival;		/* bucket's lock; its number, 0 before the first sleep */

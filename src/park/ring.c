@@ -1,6 +1,8 @@
 /* ring.c - taking entries, keeping promises. */
 #include "park/ring.h"
 
+#include "wait/thread.h"
+
 _Static_assert(sizeof(CCCapSubmission) == 64, "ABI");
 _Static_assert(offsetof(CCCapSubmission, opcode) == 0, "ABI");
 _Static_assert(offsetof(CCCapSubmission, flags) == 2, "ABI");
@@ -497,6 +499,7 @@ static int block(struct cc__capring *r, struct visit *v, uint64_t seen)
 	}
 	r->wanted = wanted(v);
 	r->seen = seen;
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_RING, (uintptr_t)r->user);
 	switch (cc__wait(&r->done, &w, until)) {
 	case ECANCELED:
 		return CC_CAP_E_CANCELED;

@@ -133,6 +133,7 @@ static int wait_in(CCMemory *m, struct cc__mapping *p, struct cc__slot *s, cc_ti
 
 	s->lock = &m->lock;
 	list(m, p, s);
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_WORD, (uintptr_t)s->other.word);
 	err = is_thread(cc__self()) ? wait_as_thread(s, deadline) : wait_as_fiber(s, deadline);
 	cc__mapping_done(m, p, s);
 	err = outcome(s, err, deadline, status);

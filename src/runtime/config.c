@@ -70,6 +70,8 @@ static const struct variable {
      "a number of milliseconds: 1 to 86400000 is, and 0 for no timeout"},
     {"CC_DEBUG_STALL", MSEC, FIELD(stall), 0, DAY_MS,
      "a number of milliseconds: 1 to 86400000 is, and 0 for no report"},
+    {"CC_DEBUG_HOLD", MSEC, FIELD(hold), 0, DAY_MS,
+     "a number of milliseconds: 1 to 86400000 is, and 0 for no report"},
     {"CC_FIBER_STATS", STATS, FIELD(stats), 0, 0, "a kind of statistics: 0, 1 and json are"},
     {"CC_WAKE_GEN_STATS", SWITCH, FIELD(wake_stats), 0, 0, NULL},
     {"CC_V3_PRESSURE_STATS_DUMP", SWITCH, FIELD(pressure_stats), 0, 0, NULL},
@@ -213,6 +215,7 @@ int cc_config_init(CCConfig *config)
 	    .blocking_idle = 10 * CC_SEC,
 	    .shutdown_timeout = 30 * CC_SEC,
 	    .stall = 5 * CC_SEC,
+	    .hold = CC_FOREVER,
 	    .allocator = cc__default_allocator,
 	};
 	return read_environment(config);
@@ -276,6 +279,7 @@ static const struct limit {
     {FIELD(blocking_idle), SPAN, 1, CC_FOREVER, "blocking_idle must be more than 0"},
     {FIELD(shutdown_timeout), SPAN, 0, CC_FOREVER, "shutdown_timeout must not be negative"},
     {FIELD(stall), SPAN, 1, CC_FOREVER, "stall must be more than 0 (CC_FOREVER: no report)"},
+    {FIELD(hold), SPAN, 1, CC_FOREVER, "hold must be more than 0 (CC_FOREVER: no report)"},
     {FIELD(stats), UNSIGNED, CC_STATS_OFF, CC_STATS_JSON, "stats is none of CCStatsMode"},
     {FIELD(debug), UNSIGNED, 0, DEBUG_ALL, "debug has bits that are none of CCDebugFlag"},
 };
@@ -413,6 +417,8 @@ void cc__config_describe(const CCConfig *c, char *line, size_t size)
 		add(&t, ", no monitor");
 	add_span(&t, "idle wait", c->idle_wait, "idle wait without timeout");
 	add_span(&t, "stall report after", c->stall, "no stall report");
+	if (c->hold != CC_FOREVER)
+		add_span(&t, "hold report after", c->hold, "");
 	add(&t, ", %u blocking threads", c->blocking_max);
 	if (c->stats != CC_STATS_OFF)
 		add(&t, ", statistics as %s", c->stats == CC_STATS_JSON ? "json" : "text");

@@ -7,6 +7,7 @@
 
 #include "base/lock.h"
 #include "base/trace.h"
+#include "debug/hold.h"
 #include "debug/log.h"
 #include "os/fork.h"
 #include "runtime/config.h"
@@ -55,6 +56,8 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		cc__watch_also(CC__WATCH_ASSERT);
 	if (c.debug != 0)
 		cc__debug_log(c.debug);
+	if (c.hold != CC_FOREVER && (err = cc__debug_hold(c.hold)) != 0)
+		return err;
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
 	cc__fork_watch();

@@ -80,6 +80,7 @@ static bool wait_for(struct cc__blocking_job *j)
 {
 	struct cc__waiter w = {.cancel = &cc__uncancelled};
 
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CALL, 0);
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	if (j->done.user == JOB_WAITS)
 		cc__wait(&j->done, &w, CC_FOREVER);

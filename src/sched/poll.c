@@ -244,6 +244,7 @@ int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 	cc__add(&p->waiting, 1, CC__SEQ_CST);	/* Seq_cst: P5, before the look */
 	if (p->unattended != NULL && cc__poll_unattended(p))
 		p->unattended(p);
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_FD, (unsigned)fd);
 	err = wait_on(p, q, fd, events, deadline, &taken);
 	if (!taken)
 		count_out(p, 1);
@@ -437,9 +438,13 @@ static int block(int fd, unsigned events, cc_time deadline)
 {
 	struct cc__parker *self = cc__self();
 	struct cc__member *m = self != NULL ? *cc__member_slot(self) : NULL;
+	int err;
 
-	return m != NULL ? block_within(m, fd, events, deadline)
-	                 : cc__poller_block(fd, events, -1, deadline);
+	CC__EVENT(CC__EV_FOR, self, CC__FOR_FD_HERE, (unsigned)fd);
+	err = m != NULL ? block_within(m, fd, events, deadline)
+	                : cc__poller_block(fd, events, -1, deadline);
+	CC__EVENT(CC__EV_FOR, self, CC__FOR_NOTHING, 0);
+	return err;
 }
 
 /* ---- the public face ---- */

@@ -423,6 +423,7 @@ int cc_sleep_until(cc_time deadline)
 		return ENOTSUP;
 	if (deadline <= cc__now())
 		return 0;
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_TIME, 0);
 	cc__lock(&nobody.lock, CC__RANK_WAITQ);
 	err = cc__wait(&nobody, &w, deadline);
 	/* Or it is the deadline of a scope around, before its time. */

@@ -38,7 +38,8 @@ static int wait_for_others(struct party *me, struct cc__bucket *b, cc_time deadl
 
 int cc_barrier_wait_until(CCBarrier *barrier, int *last, cc_time deadline)
 {
-	struct party me = {.sleeper = cc__sync_sleeper(barrier), .barrier = barrier};
+	struct party me = {.sleeper = cc__sync_sleeper(barrier, CC__FOR_BARRIER),
+	                   .barrier = barrier};
 	struct cc__bucket *b;
 	uint64_t newest;
 	bool all;

@@ -14,7 +14,7 @@ static cc__a32 *word_of(const CCCond *c)
 /* Until the count is not `seen` any more. */
 static int sleep_while(CCCond *c, uint32_t seen, cc_time deadline)
 {
-	struct cc__sleeper s = cc__sync_sleeper(c);
+	struct cc__sleeper s = cc__sync_sleeper(c, CC__FOR_COND);
 	struct cc__bucket *b = cc__sync_hold(&s.key);
 
 	/* Relaxed: who counts comes to the bucket after us, or has been there. */
@@ -35,7 +35,7 @@ int cc_cond_wait_until(CCCond *c, CCMutex *m, cc_time deadline)
 	if ((err = cc_mutex_unlock(m)) != 0)
 		return err;
 	err = sleep_while(c, seen, deadline);
-	cc_mutex_lock_anyway(m);
+	cc__mutex_lock_anyway(m, __builtin_return_address(0));
 	return err;
 }
 

@@ -66,7 +66,7 @@ static bool announce(CCMutex *m)
 
 static int lock_slowly(CCMutex *m, cc_time deadline, const cc__a32 *cancel)
 {
-	struct cc__sleeper s = cc__sync_sleeper(m);
+	struct cc__sleeper s = cc__sync_sleeper(m, CC__FOR_MUTEX);
 	int err = 0;
 
 	if (deadline == CC_NOW)	/* Relaxed: take decides */
@@ -90,28 +90,47 @@ static int lock_slowly(CCMutex *m, cc_time deadline, const cc__a32 *cancel)
 	return err == HANDED ? 0 : err;
 }
 
-static int lock(CCMutex *m, cc_time deadline, const cc__a32 *cancel)
+/* All but the usual: so that this one has no registers to save. */
+static __attribute__((noinline)) int lock_else(CCMutex *m, cc_time deadline,
+                                               const cc__a32 *cancel, const void *where)
 {
-	if (take(m, 0))
+	const bool watched = cc__watched();
+	int err;
+
+	if (watched && take(m, 0))
+		err = 0;
+	else
+		err = cc__forked() ? ENOTSUP : lock_slowly(m, deadline, cancel);
+	return watched && err == 0 ? cc__sync_holds(m, 0, where) : err;
+}
+
+static inline int lock(CCMutex *m, cc_time deadline, const cc__a32 *cancel, const void *where)
+{
+	if (!cc__watched() && take(m, 0))
 		return 0;
-	return cc__forked() ? ENOTSUP : lock_slowly(m, deadline, cancel);
+	return lock_else(m, deadline, cancel, where);
 }
 
 int cc_mutex_lock_until(CCMutex *m, cc_time deadline)
 {
-	return lock(m, deadline, NULL);
+	return lock(m, deadline, NULL, __builtin_return_address(0));
 }
 
-void cc_mutex_lock_anyway(CCMutex *m)
+void cc__mutex_lock_anyway(CCMutex *m, const void *where)
 {
-	const int err = lock(m, CC_FOREVER, &cc__uncancelled);
+	const int err = lock(m, CC_FOREVER, &cc__uncancelled, where);
 
 	CC__CHECK(err == 0, "mutex: no memory to wait for it, or in a child of fork");
 }
 
+void cc_mutex_lock_anyway(CCMutex *m)
+{
+	cc__mutex_lock_anyway(m, __builtin_return_address(0));
+}
+
 /* ---- unlock ---- */
 
-static void unlock_slowly(CCMutex *m)
+static __attribute__((noinline)) int unlock_slowly(CCMutex *m)
 {
 	const struct cc__park_key key = cc__park_trusted_key(m);
 	struct cc__bucket *b = cc__sync_hold(&key);
@@ -130,17 +149,26 @@ static void unlock_slowly(CCMutex *m)
 	cc__store(word_of(m), left, CC__RELEASE);
 	cc__park_drop(b);
 	cc__wake(wake);
+	return 0;
 }
 
-int cc_mutex_unlock(CCMutex *m)
+static inline int unlock(CCMutex *m)
 {
 	uint32_t seen = LOCKED;
 
 	/* Release: as above. */
 	if (cc__cas(word_of(m), &seen, 0, CC__RELEASE, CC__RELAXED))
 		return 0;
-	if ((seen & LOCKED) == 0)
-		return EPERM;
-	unlock_slowly(m);
-	return 0;
+	return seen & LOCKED ? unlock_slowly(m) : EPERM;
+}
+
+static __attribute__((noinline)) int unlock_watched(CCMutex *m)
+{
+	cc__sync_lets_go(m);
+	return unlock(m);
+}
+
+int cc_mutex_unlock(CCMutex *m)
+{
+	return cc__watched() ? unlock_watched(m) : unlock(m);
 }

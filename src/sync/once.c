@@ -14,7 +14,7 @@ static cc__a32 *word_of(const CCOnce *o)
 /* Until the one who runs it is through, one way or the other. */
 static int wait_for_it(CCOnce *o)
 {
-	struct cc__sleeper s = cc__sync_sleeper(o);
+	struct cc__sleeper s = cc__sync_sleeper(o, CC__FOR_ONCE);
 	struct cc__bucket *b = cc__sync_hold(&s.key);
 	uint32_t seen = RUNNING;
 

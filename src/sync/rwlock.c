@@ -85,7 +85,7 @@ static uint32_t with(uint32_t seen, bool writer)
 
 static int enter_slowly(CCRwlock *l, bool writer, cc_time deadline)
 {
-	struct cc__sleeper s = cc__sync_sleeper(l);
+	struct cc__sleeper s = cc__sync_sleeper(l, CC__FOR_RWLOCK);
 	struct cc__bucket *b = cc__sync_hold(&s.key);
 	const bool alone = cc__park_first(b, &s.key) == NULL;
 	uint32_t seen = cc__load(word_of(l), CC__RELAXED), in;	/* Relaxed: decided below */
@@ -127,7 +127,11 @@ int cc_rwlock_read_until(CCRwlock *l, cc_time deadline)
 
 int cc_rwlock_write_until(CCRwlock *l, cc_time deadline)
 {
-	return enter(l, true, deadline);
+	const int err = enter(l, true, deadline);
+
+	return cc__watched() && err == 0
+	           ? cc__sync_holds(l, CC__HOLD_WRITER, __builtin_return_address(0))
+	           : err;
 }
 
 /* ---- leave ---- */
@@ -162,6 +166,8 @@ int cc_rwlock_unlock(CCRwlock *l)
 {
 	uint32_t seen = cc__load(word_of(l), CC__RELAXED), left;	/* Relaxed: ours is in it */
 
+	if (cc__watched() && (seen & WRITER))
+		cc__sync_lets_go(l);
 	do {
 		if ((seen & ~(uint32_t)PARKED) == 0)
 			return EPERM;

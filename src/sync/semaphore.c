@@ -29,7 +29,7 @@ static bool take(CCSemaphore *s, uint32_t *seen)
 
 static int wait_slowly(CCSemaphore *s, cc_time deadline)
 {
-	struct cc__sleeper me = cc__sync_sleeper(s);
+	struct cc__sleeper me = cc__sync_sleeper(s, CC__FOR_SEMAPHORE);
 	struct cc__bucket *b = cc__sync_hold(&me.key);
 	uint32_t seen = cc__load(word_of(s), CC__RELAXED);	/* Relaxed: decided below */
 

@@ -14,6 +14,7 @@
 
 #include "os/fork.h"
 #include "park/engine.h"
+#include "wait/thread.h"
 
 _Static_assert(sizeof(cc__a32) == sizeof(uint32_t), "the public words");
 
@@ -22,9 +23,9 @@ static inline cc__a32 *cc__sync_word(const uint32_t *word)
 	return (cc__a32 *)(uintptr_t)word;
 }
 
-static inline struct cc__sleeper cc__sync_sleeper(const void *word)
+static inline struct cc__sleeper cc__sync_sleeper(const void *word, enum cc__for what)
 {
-	return (struct cc__sleeper){.key = cc__park_trusted_key(word)};
+	return (struct cc__sleeper){.key = cc__park_trusted_key(word), .what = (uint8_t)what};
 }
 
 static inline struct cc__bucket *cc__sync_hold(const struct cc__park_key *key)
@@ -39,5 +40,14 @@ static inline void cc__sync_wake_all(const void *word, uint64_t last)
 
 	cc__park_wake(&cc__park_trusted, &key, UINT32_MAX, last);
 }
+
+/* For who looks for those that are parked with a lock held (debug/hold.h), if anybody does.
+ * The caller has got it, by a call that returns to `where`; returns 0.  And it is about to be
+ * let go of, and still nobody else's. */
+int cc__sync_holds(const void *lock, unsigned writer, const void *where);
+void cc__sync_lets_go(const void *lock);
+
+/* cc_mutex_lock_anyway, by a call that returns to `where`. */
+void cc__mutex_lock_anyway(CCMutex *m, const void *where);
 
 #endif

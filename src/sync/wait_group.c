@@ -65,7 +65,7 @@ int cc_wait_group_wait_until(CCWaitGroup *g, cc_time deadline)
 	int err = 0;
 
 	while (!none_left(g) && err == 0) {
-		struct cc__sleeper s = cc__sync_sleeper(g);
+		struct cc__sleeper s = cc__sync_sleeper(g, CC__FOR_WAIT_GROUP);
 		struct cc__bucket *b;
 
 		if (cc__forked())

@@ -10,9 +10,10 @@
 static bool same(const CCConfig *a, const CCConfig *b)
 {
 	return a->workers == b->workers && a->stack_size == b->stack_size &&
-	       a->idle_wait == b->idle_wait && a->stall == b->stall && a->stats == b->stats &&
-	       a->wake_stats == b->wake_stats && a->pressure_stats == b->pressure_stats &&
-	       a->verbose == b->verbose && a->debug == b->debug && a->spec_assert == b->spec_assert;
+	       a->idle_wait == b->idle_wait && a->stall == b->stall && a->hold == b->hold &&
+	       a->stats == b->stats && a->wake_stats == b->wake_stats &&
+	       a->pressure_stats == b->pressure_stats && a->verbose == b->verbose &&
+	       a->debug == b->debug && a->spec_assert == b->spec_assert;
 }
 
 /* ---- variables that are understood ---- */
@@ -35,6 +36,10 @@ TEST(environment_sets_milliseconds_and_0_is_forever)
 	CHECK_EQ(with("CC_DEBUG_STALL", "86400000").stall, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").stall, CC_FOREVER);
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").idle_wait, 5 * CC_MSEC);
+	CHECK_EQ(with("CC_DEBUG_HOLD", "20").hold, 20 * CC_MSEC);
+	CHECK_EQ(with("CC_DEBUG_HOLD", "86400000").hold, 86400 * CC_SEC);
+	CHECK_EQ(with("CC_DEBUG_HOLD", "0").hold, CC_FOREVER);
+	CHECK_EQ(with("CC_DEBUG_HOLD", "20").stall, 5 * CC_SEC);
 }
 
 TEST(environment_sets_the_kind_of_statistics)
@@ -228,6 +233,9 @@ TEST(environment_without_milliseconds_is_refused_by_name)
 	BAD_TEXTS("CC_DEBUG_STALL",
 	          "a number of milliseconds: 1 to 86400000 is, and 0 for no report", "", "-1",
 	          "off", "5s", "86400001", "5000 ", "18446744073709551616");
+	BAD_TEXTS("CC_DEBUG_HOLD",
+	          "a number of milliseconds: 1 to 86400000 is, and 0 for no report", "", "-1",
+	          "on", "5ms", "86400001", " 5");
 }
 
 TEST(environment_without_a_kind_of_statistics_is_refused_by_name)

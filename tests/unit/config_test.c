@@ -32,6 +32,7 @@ TEST(config_defaults)
 	CHECK_EQ(c.blocking_idle, 10 * CC_SEC);
 	CHECK_EQ(c.shutdown_timeout, 30 * CC_SEC);
 	CHECK_EQ(c.stall, 5 * CC_SEC);
+	CHECK_EQ(c.hold, CC_FOREVER);
 	CHECK_EQ(c.stats, CC_STATS_OFF);
 	CHECK_EQ(c.wake_stats, 0);
 	CHECK_EQ(c.pressure_stats, 0);
@@ -171,6 +172,7 @@ TEST(config_spans_are_more_than_0_and_may_be_forever)
 	SPAN_OF_1_AND_MORE(stack_idle);
 	SPAN_OF_1_AND_MORE(blocking_idle);
 	SPAN_OF_1_AND_MORE(stall);
+	SPAN_OF_1_AND_MORE(hold);
 	REFUSED("shutdown_timeout", shutdown_timeout, -1);
 	TAKEN(shutdown_timeout, 0);
 	TAKEN(shutdown_timeout, CC_FOREVER);
@@ -291,6 +293,8 @@ TEST(describe_says_what_is_in_force)
 	          "libccc: runtime: 1 worker (at most 4), stacks of 1024 KB, guard split, "
 	          "no monitor, idle wait without timeout, no stall report, "
 	          "64 blocking threads");
+	c.hold = 20 * CC_MSEC;
+	CHECK(strstr(described(&c), ", no stall report, hold report after 20 ms, 64") != NULL);
 }
 
 TEST(describe_names_what_is_switched_on)
