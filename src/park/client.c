@@ -241,14 +241,13 @@ static int take_turn(CCCapClient *c)
 
 static void pass_turn(CCCapClient *c)
 {
-	struct cc__batch batch;
+	struct cc__wake wake;
 
-	cc__batch_init(&batch);
 	cc__lock(&c->turn.lock, CC__RANK_WAITQ);
-	if (!cc__waitq_take(&c->turn, &batch, CC__REASON_SIGNAL, 0))
-		c->turned = false;
+	wake = cc__waitq_tell_first(&c->turn, CC__REASON_SIGNAL, 0);
+	c->turned = wake.who != NULL;
 	cc__unlock(&c->turn.lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry)

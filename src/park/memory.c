@@ -338,20 +338,19 @@ int cc__mapping_use(CCMemory *m, const void *word, struct cc__mapping **out)
 
 void cc__mapping_done(CCMemory *m, struct cc__mapping *p, struct cc__slot *s)
 {
-	struct cc__batch batch;
+	struct cc__wake wake = {NULL, 0};
 	bool last;
 
-	cc__batch_init(&batch);
 	cc__lock(&m->lock, CC__RANK_WAITQ);
 	if (s != NULL) {
 		cc__slot_take_off(s);
 		m->waits--;
 	}
 	if (--p->users == 0)
-		cc__waitq_take(&p->unmapper, &batch, CC__REASON_SIGNAL, 0);
+		wake = cc__waitq_tell_first(&p->unmapper, CC__REASON_SIGNAL, 0);
 	last = --m->pins == 0;
 	cc__unlock(&m->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 	if (last)
 		bury(m);
 }

@@ -150,14 +150,13 @@ static void ask(struct cc__slot *s)
 /* The last touch of s (S2). */
 static void tell(struct cc__slot *s, enum cc__futex_end end)
 {
-	struct cc__batch batch;
+	struct cc__wake wake;
 
-	cc__batch_init(&batch);
 	cc__lock(s->lock, CC__RANK_WAITQ);
 	s->other.end = end;
-	cc__waitq_take(&s->sleeper, &batch, CC__REASON_DATA, 0);
+	wake = cc__waitq_tell_first(&s->sleeper, CC__REASON_DATA, 0);
 	cc__unlock(s->lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 static void report(struct cc__slot *s, int result)

@@ -64,15 +64,14 @@ static struct cc__blocking_job *pop_job(struct cc__blocking *p)
 /* The last touch of j (B4). */
 static void tell(struct cc__blocking_job *j, uint32_t what, int value)
 {
-	struct cc__batch batch;
+	struct cc__wake wake;
 
-	cc__batch_init(&batch);
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	j->done.user = what;
 	j->value = value;
-	cc__waitq_take(&j->done, &batch, CC__REASON_DATA, 0);
+	wake = cc__waitq_tell_first(&j->done, CC__REASON_DATA, 0);
 	cc__unlock(&j->done.lock);
-	cc__batch_flush(&batch);
+	cc__wake(wake);
 }
 
 /* True: it has run.  False: it is the caller's to run. */

@@ -5,13 +5,19 @@
 
 /* ---- wake: decide under the lock, claim after it ---- */
 
-bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
+struct cc__wake cc__waitq_tell_first(struct cc__waitq *q, enum cc__reason reason, int result)
 {
 	struct cc__waiter *w = cc__waitq_first(q);
 
-	if (w != NULL)
-		cc__batch_add(b, cc__waitq_tell(w, reason, result));
-	return w != NULL;
+	return w != NULL ? cc__waitq_tell(w, reason, result) : (struct cc__wake){NULL, 0};
+}
+
+bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result)
+{
+	const struct cc__wake wake = cc__waitq_tell_first(q, reason, result);
+
+	cc__batch_add(b, wake);
+	return wake.who != NULL;
 }
 
 void cc__fiber_wake(struct cc__parker *who, uint64_t ticket)
@@ -55,16 +61,13 @@ void cc__wake_all(struct cc__waitq *q, enum cc__reason reason, int result)
 
 bool cc__wake_one(struct cc__waitq *q, enum cc__reason reason, int result)
 {
-	struct cc__batch batch;
-	bool taken;
+	struct cc__wake wake;
 
-	/* mutant: swap survives: the batch is our own. */
-	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
-	taken = cc__waitq_take(q, &batch, reason, result);
+	wake = cc__waitq_tell_first(q, reason, result);
 	cc__unlock(&q->lock);
-	cc__batch_flush(&batch);
-	return taken;
+	cc__wake(wake);
+	return wake.who != NULL;
 }
 
 void cc__pass_on(struct cc__waitq *q, const struct cc__waiter *w)
@@ -134,7 +137,7 @@ static inline int tell(struct cc__waiter *own, struct cc__waiter *w, int result)
 
 static bool decided(const struct cc__waiter *w)
 {
-	/* Acquire: pairs with the release in cc__waitq_take. */
+	/* Acquire: pairs with the release in cc__waitq_tell. */
 	return cc__load(&w->reason, CC__ACQUIRE) != CC__REASON_NONE;
 }
 

@@ -185,6 +185,9 @@ static inline struct cc__wake cc__waitq_tell(struct cc__waiter *w, enum cc__reas
 	return wake;
 }
 
+/* Claim the first and tell it.  The wake that is left to do; who NULL: nobody waits. */
+struct cc__wake cc__waitq_tell_first(struct cc__waitq *q, enum cc__reason reason, int result);
+
 /* Several wakes. */
 enum { CC__BATCH_MAX = 16 };
 struct cc__batch {
@@ -209,7 +212,7 @@ static inline void cc__batch_add(struct cc__batch *b, struct cc__wake wake)
 		b->wake[b->count++] = wake;
 }
 
-/* Claim the first and tell it; the batch has its wake.  False: nobody waits. */
+/* As cc__waitq_tell_first; the batch has the wake.  False: nobody waits. */
 bool cc__waitq_take(struct cc__waitq *q, struct cc__batch *b, enum cc__reason reason, int result);
 
 /* Wake that wait of `who`, if it is still that wait.  No lock may be held. */
