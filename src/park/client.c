@@ -6,32 +6,6 @@
 
 enum { SLOT_SHIFT = 24, DATA_SHIFT = 56 };
 
-static int error_of(int result)
-{
-	switch (result) {
-	case CC_CAP_E_CAP:
-	case CC_CAP_E_KIND:
-		return EBADF;
-	case CC_CAP_E_OBJECT:
-		return EACCES;
-	case CC_CAP_E_FAULT:
-		return EFAULT;
-	case CC_CAP_E_AGAIN:
-		return EAGAIN;
-	case CC_CAP_E_MEMORY:
-		return ENOMEM;
-	case CC_CAP_E_CANCELED:
-		return ECANCELED;
-	case CC_CAP_E_BUSY:
-		return EBUSY;
-	case CC_CAP_E_GONE:
-	case CC_CAP_E_OWNER:
-		return ESHUTDOWN;
-	default:
-		return result < 0 ? EINVAL : 0;
-	}
-}
-
 /* ---- create ---- */
 
 int cc_cap_client_create(CCCapClient **out, CCDomain *d)
@@ -204,7 +178,7 @@ int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t
 	result = complete(c, s, &e);
 	if (result >= 0 && status != NULL)
 		*status = (CCParkStatus)result;
-	return error_of(result);
+	return cc__cap_error(result);
 }
 
 int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
@@ -221,7 +195,7 @@ int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32
 	result = complete(c, s, &e);
 	if (result >= 0 && woken != NULL)
 		*woken = (uint32_t)result;
-	return error_of(result);
+	return cc__cap_error(result);
 }
 
 /* ---- others ---- */
@@ -299,7 +273,7 @@ int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out)
 			cc__lock(&c->lock, CC__RANK_CLIENT);
 			c->ordinary = false;
 			cc__unlock(&c->lock);
-			err = error_of(entered);
+			err = cc__cap_error(entered);
 			break;
 		}
 	pass_turn(c);

@@ -51,23 +51,12 @@ int cc__park_tell(int err, cc_time deadline, CCParkStatus *status)
 /* What a strand is told, as a result of ours. */
 static int tell_strand(const struct cc__strand *s, int result, CCParkStatus *status)
 {
-	if (result >= 0)
-		*status = (CCParkStatus)result;
-	switch (result) {
-	case CC_PARK_INTERRUPTED:
-		return s->node.error == ECANCELED || s->node.error == ETIMEDOUT ? s->node.error : 0;
-	case CC_CAP_E_GONE:
-		*status = CC_PARK_INTERRUPTED;
-		return ESHUTDOWN;
-	case CC_CAP_E_FAULT:
-		return EFAULT;
-	case CC_CAP_E_BUSY:
-		return EBUSY;
-	case CC_CAP_E_MEMORY:
-		return ENOMEM;
-	default:
-		return result < 0 ? EINVAL : 0;
-	}
+	if (result >= 0 || result == CC_CAP_E_GONE)
+		*status = result >= 0 ? (CCParkStatus)result : CC_PARK_INTERRUPTED;
+	if (result == CC_PARK_INTERRUPTED &&
+	    (s->node.error == ECANCELED || s->node.error == ETIMEDOUT))
+		return s->node.error;
+	return cc__cap_error(result);
 }
 
 static int wait_as_strand(struct cc__strand *s, const uint32_t *word, uint32_t expected,
@@ -86,10 +75,9 @@ static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint
 	                                                             (uintptr_t)word, max)
 	                                            : CC_CAP_E_GONE;
 
-	if (result < 0)
-		return result == CC_CAP_E_GONE ? ESHUTDOWN : EINVAL;
-	*woken = (uint32_t)result;
-	return 0;
+	if (result >= 0)
+		*woken = (uint32_t)result;
+	return cc__cap_error(result);
 }
 
 /* ---- as the program ---- */

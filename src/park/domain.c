@@ -28,6 +28,32 @@ static uint64_t new_id(cc__a64 *of)
 	return cc__add(of, 1, CC__RELAXED) + 1;	/* Relaxed: nothing but a number */
 }
 
+int cc__cap_error(int result)
+{
+	switch (result) {
+	case CC_CAP_E_CAP:
+	case CC_CAP_E_KIND:
+		return EBADF;
+	case CC_CAP_E_OBJECT:
+		return EACCES;
+	case CC_CAP_E_FAULT:
+		return EFAULT;
+	case CC_CAP_E_AGAIN:
+		return EAGAIN;
+	case CC_CAP_E_MEMORY:
+		return ENOMEM;
+	case CC_CAP_E_CANCELED:
+		return ECANCELED;
+	case CC_CAP_E_BUSY:
+		return EBUSY;
+	case CC_CAP_E_GONE:
+	case CC_CAP_E_OWNER:
+		return ESHUTDOWN;
+	default:
+		return result < 0 ? EINVAL : 0;
+	}
+}
+
 /* ---- create ---- */
 
 static uint32_t or_default(uint32_t value, uint32_t otherwise)

@@ -26,6 +26,9 @@ struct CCCapObject {
 	size_t size;			/* constant; of this piece of memory */
 };
 
+/* What CC_CAP_E_* is as an error number; 0: a result that is none. */
+int cc__cap_error(int result);
+
 /* Bytes that domains and objects have been charged with, until they are freed. */
 uint64_t cc__park_charged(void);
 
