@@ -221,6 +221,7 @@ static void thread_main(void *arg)
 		look_again(t->pool);
 		tell(j, JOB_RUN, value);
 	}
+	cc__thread_end(t->record);
 	cc__tls_set(NULL, NULL);
 	cc__thread_drop(t->record);
 	join_all(t->before);

@@ -254,6 +254,26 @@ TEST(local_without_key_has_no_destructor)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+static int leave_value_in_a_call(void *arg)
+{
+	CHECK_EQ(cc_blocking(leave_value, arg, NULL), 0);
+	CHECK(cc_local_get(a) == NULL);
+	return 0;
+}
+
+/* A call is made by a thread like any other. */
+TEST(local_value_of_a_blocking_call_ends_with_its_thread)
+{
+	CCRuntime *rt = test_runtime();
+	cc__a32 ended = {0};
+
+	a = key_with(count_out);
+	join(spawn(rt, leave_value_in_a_call, &ended));
+	CHECK_EQ(cc_runtime_free(rt), 0);
+	CHECK_EQ(cc__load(&ended, CC__RELAXED), 1);
+	CHECK_EQ(cc_local_delete(a), 0);
+}
+
 /* ---- beside the nursery that the task is in ---- */
 
 static int scopes_around(void *rt)
