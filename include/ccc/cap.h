@@ -8,7 +8,7 @@
  *      fill in a submission, move sq_tail  ->  cc_cap_enter  ->  look at the completions
  *
  * Inside one program this guards against misuse of the interface, not against wild writes:
- * all domains share its memory.  Nothing is allocated but by the calls that create.
+ * all domains share its memory.  Nothing is allocated but by the calls that create and join.
  *
  * Calls return 0 or an error number.  The ring has numbers of its own: a result that is
  * negative is one of CC_CAP_E_*. */
@@ -109,6 +109,7 @@ enum {
 	CC_CAP_E_BUSY = -12,		/* another one is blocked for completions already */
 	CC_CAP_E_CANCELED = -13,	/* the caller is */
 	CC_CAP_E_GONE = -14,		/* the strand or the domain has ended */
+	CC_CAP_E_CALLER = -15,		/* the strand is not the caller's */
 };
 
 /* ---- domains ---- */
@@ -127,7 +128,8 @@ typedef struct CCDomainOptions {
 	uint32_t buckets;	/* a power of 2 from 2, at most 65536: 64 */
 } CCDomainOptions;
 
-/* EINVAL, ENOMEM, ENOTSUP.  Any thread; never parks. */
+/* EINVAL, ENOMEM, ENOTSUP; EAGAIN: no key is left (local.h), of which the first domain takes
+ * one.  Any thread; never parks. */
 CC_API int cc_domain_create(CCDomain **out, const CCDomainOptions *options);
 /* Every strand has left.  EBUSY: one has not.  Any thread; never parks. */
 CC_API int cc_domain_free(CCDomain *d);
@@ -138,11 +140,12 @@ CC_API int cc_domain_free(CCDomain *d);
 CC_API int cc_domain_exit(CCDomain *d);
 
 /* The caller, a fiber or an OS thread, becomes a strand; *out is his handle, for no other
- * than him.  EAGAIN: there are enough; ESHUTDOWN: the domain has ended; ENOMEM, ENOTSUP.  Any
- * thread; never parks. */
+ * than him: calls that take it refuse everybody else (EPERM, CC_CAP_E_CALLER).  EAGAIN: there
+ * are enough; ESHUTDOWN: the domain has ended; ENOMEM, ENOTSUP.  Any thread; never parks. */
 CC_API int cc_domain_join(CCDomain *d, CCStrand **out);
-/* By the strand itself; what it had submitted and not entered for is retired.  EBUSY: it is in
- * a call; EINVAL: it has left.  Any thread; never parks. */
+/* By the strand itself; what it had submitted and not entered for is retired.  A task or a
+ * thread that ends leaves what it has not left, as a value of its storage ends (local.h).
+ * EINVAL: it has left; EPERM.  Any thread; never parks. */
 CC_API int cc_domain_leave(CCStrand *s);
 /* Its id, which nobody else has had or will have. */
 CC_API uint32_t cc_strand_id(const CCStrand *s);
@@ -238,7 +241,7 @@ CC_API int cc_cap_poll(CCDomain *d);
 
 /* The direct door (park.h) for a strand: its waits check the address as PARK does, and end
  * as those do.  EFAULT: nothing that could be read is mapped there; ESHUTDOWN, of a wake too:
- * the strand or the domain has ended (INTERRUPTED); EBUSY: the strand waits already.  What
+ * the strand or the domain has ended (INTERRUPTED); EPERM: it is another one's.  What
  * ends because of an unmap returns 0 with INTERRUPTED.  Valid as long as the strand: it is
  * no capability, and the release of those concerns the ring alone. */
 CC_API CCParkSpace *cc_strand_park_space(CCStrand *s);
@@ -258,7 +261,8 @@ CC_API void cc_domain_ledger(CCDomain *d, CCDomainLedger *out);
 
 /* Many strands share a ring through it, and nothing else touches that ring.  No lock of its
  * is held while somebody is parked.  Results are error numbers: EINVAL (MALFORMED, ADDRESS),
- * EBADF (CAP, KIND), EACCES (OBJECT), EFAULT, EAGAIN, ENOMEM, ECANCELED, ESHUTDOWN (GONE). */
+ * EBADF (CAP, KIND), EACCES (OBJECT), EFAULT, EAGAIN, ENOMEM, ECANCELED, ESHUTDOWN (GONE),
+ * EPERM (CALLER). */
 typedef struct CCCapClient CCCapClient;
 
 /* User data from here on are the client's. */

@@ -137,6 +137,14 @@ static void give_back(CCCapClient *c, struct cc__client_slot *slot)
 
 /* ---- park, unpark ---- */
 
+/* Before anything of his is submitted. */
+static int refuse(const CCCapClient *c, const CCStrand *s)
+{
+	if (c == NULL || s == NULL || s->domain != c->domain)
+		return EINVAL;
+	return cc__strand_is_mine(s) ? 0 : EPERM;
+}
+
 /* The result of an entry, or CC_CAP_E_*: of an enter, and none has come.  Who stands in the
  * way has submitted before us and is about to enter, or is inside with our entry: it is
  * running. */
@@ -171,10 +179,10 @@ int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t
 	                     .address = (uintptr_t)word,
 	                     .length = expected,
 	                     .dependency = timeout};
-	int result;
+	int result = refuse(c, s);
 
-	if (c == NULL || s == NULL || s->domain != c->domain)
-		return EINVAL;
+	if (result != 0)
+		return result;
 	result = complete(c, s, &e);
 	if (result >= 0 && status != NULL)
 		*status = (CCParkStatus)result;
@@ -188,10 +196,10 @@ int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32
 	                     .cap = cap,
 	                     .address = (uintptr_t)word,
 	                     .length = max};
-	int result;
+	int result = refuse(c, s);
 
-	if (c == NULL || s == NULL || s->domain != c->domain)
-		return EINVAL;
+	if (result != 0)
+		return result;
 	result = complete(c, s, &e);
 	if (result >= 0 && woken != NULL)
 		*woken = (uint32_t)result;
@@ -262,11 +270,9 @@ static int take_shelved(CCCapClient *c, CCCapCompletion *out)
 
 int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out)
 {
-	int err, entered = 0;
+	int err = out != NULL ? refuse(c, s) : EINVAL, entered = 0;
 
-	if (c == NULL || s == NULL || out == NULL || s->domain != c->domain)
-		return EINVAL;
-	if ((err = take_turn(c)) != 0)
+	if (err != 0 || (err = take_turn(c)) != 0)
 		return err;
 	while ((err = take_shelved(c, out)) == EAGAIN)
 		if ((entered = cc_cap_enter(s, 1, CC_CAP_NEVER)) < 0) {

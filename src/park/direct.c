@@ -65,16 +65,20 @@ static int wait_as_strand(struct cc__strand *s, const uint32_t *word, uint32_t e
 	const struct cc__node_wait w = {
 	    .address = (uintptr_t)word, .expected = expected, .deadline = deadline};
 
+	if (!cc__strand_is_mine(s->host))
+		return EPERM;
 	return tell_strand(s, cc__strand_wait(s, &w), status);
 }
 
 static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint32_t max,
                           uint32_t *woken)
 {
-	const int result = cc__node_lives(&s->node) ? cc__space_wake(s->node.space, NULL, 0,
-	                                                             (uintptr_t)word, max)
-	                                            : CC_CAP_E_GONE;
+	int result = CC_CAP_E_GONE;
 
+	if (!cc__strand_is_mine(s->host))
+		return EPERM;
+	if (cc__node_lives(&s->node))
+		result = cc__space_wake(s->node.space, NULL, 0, (uintptr_t)word, max);
 	if (result >= 0)
 		*woken = (uint32_t)result;
 	return cc__cap_error(result);

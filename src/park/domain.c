@@ -1,6 +1,8 @@
 /* domain.c - domains of the library: cap.h. */
 #include "park/domain.h"
 
+#include <ccc/local.h>
+
 #include "os/fork.h"
 #include "os/pages.h"
 #include "park/user.h"
@@ -49,9 +51,65 @@ int cc__cap_error(int result)
 	case CC_CAP_E_GONE:
 	case CC_CAP_E_OWNER:
 		return ESHUTDOWN;
+	case CC_CAP_E_CALLER:
+		return EPERM;
 	default:
 		return result < 0 ? EINVAL : 0;
 	}
+}
+
+/* ---- what the caller has joined ---- */
+
+/* A list, as a value of his storage: he leaves when that ends. */
+static CC__ATOMIC(CCLocal) mine;
+
+static CCLocal key(void)
+{
+	return cc__load(&mine, CC__RELAXED);	/* Relaxed: nothing but a number */
+}
+
+static void leave_all(void *first)
+{
+	CCStrand *s = first, *next;
+
+	/* Its value is NULL by now, and a leave looks for nothing there. */
+	for (; s != NULL; s = next) {
+		next = s->next;
+		cc_domain_leave(s);
+	}
+}
+
+/* 0, or EAGAIN. */
+static int make_key(void)
+{
+	CCLocal none = 0, made;
+	int err;
+
+	if (key() != 0)
+		return 0;
+	if ((err = cc_local_new(&made, leave_all)) != 0)
+		return err;
+	/* Relaxed, both: as above. */
+	if (!cc__cas(&mine, &none, made, CC__RELAXED, CC__RELAXED))
+		cc_local_delete(made);
+	return 0;
+}
+
+static void forget(const CCStrand *s)
+{
+	CCStrand *first = cc_local_get(key()), **at = &first;
+
+	while (*at != NULL && *at != s)
+		at = &(*at)->next;
+	if (*at == NULL)
+		return;
+	*at = s->next;
+	cc_local_set(key(), first);	/* there is one, so there is room */
+}
+
+bool cc__strand_is_mine(const CCStrand *s)
+{
+	return cc__self() == s->who;
 }
 
 /* ---- create ---- */
@@ -147,6 +205,8 @@ int cc_domain_create(CCDomain **out, const CCDomainOptions *options)
 		return ENOTSUP;
 	if (out == NULL || complete(&o) != 0)
 		return EINVAL;
+	if (make_key() != 0)
+		return EAGAIN;
 	build(&p, &o);
 	if ((p.memory = cc__pages_map(p.size)) == NULL)
 		return ENOMEM;
@@ -187,6 +247,13 @@ int cc_domain_free(CCDomain *d)
 
 /* ---- strands ---- */
 
+/* False: it has left. */
+static bool end(const CCStrand *s)
+{
+	cc__capring_strand_end(&s->domain->ring, cc__strand_id(s->strand));
+	return cc__strand_free(s->strand);
+}
+
 int cc_domain_join(CCDomain *d, CCStrand **out)
 {
 	struct cc__strand *s;
@@ -203,7 +270,16 @@ int cc_domain_join(CCDomain *d, CCStrand **out)
 	if ((s = cc__strand_join(&d->strands, &err)) == NULL)
 		return err;
 	handle = &d->handle[s - d->strands.strand];
-	*handle = (CCStrand){.strand = s, .domain = d, .park_space = {.strand = s}};
+	*handle = (CCStrand){.strand = s,
+	                     .domain = d,
+	                     .park_space = {.strand = s},
+	                     .who = cc__self(),
+	                     .next = cc_local_get(key())};
+	s->host = handle;
+	if ((err = cc_local_set(key(), handle)) != 0) {
+		end(handle);
+		return err;
+	}
 	*out = handle;
 	return 0;
 }
@@ -212,11 +288,10 @@ int cc_domain_leave(CCStrand *s)
 {
 	if (s == NULL)
 		return EINVAL;
-	if (!cc__strand_enter(s->strand))
-		return EBUSY;
-	cc__capring_strand_end(&s->domain->ring, cc__strand_id(s->strand));
-	cc__strand_exit(s->strand);
-	return cc__strand_free(s->strand) ? 0 : EINVAL;
+	if (!cc__strand_is_mine(s))
+		return EPERM;
+	forget(s);
+	return end(s) ? 0 : EINVAL;
 }
 
 uint32_t cc_strand_id(const CCStrand *s)
@@ -407,6 +482,8 @@ int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout)
 {
 	if (s == NULL)
 		return CC_CAP_E_MALFORMED;
+	if (!cc__strand_is_mine(s))
+		return CC_CAP_E_CALLER;
 	return cc__capring_enter(&s->domain->ring, s->strand, min_complete, timeout);
 }
 

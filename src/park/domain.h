@@ -5,11 +5,18 @@
 #include "park/door.h"
 #include "park/ring.h"
 
+/* The handle of a strand.  It is the one of whoever joined until he leaves, at his end at the
+ * latest; so who he is, is all that has to be compared. */
 struct CCStrand {
-	struct cc__strand *strand;	/* constant, as the others */
+	struct cc__strand *strand;	/* constant, as the next three */
 	struct CCDomain *domain;
 	struct CCParkSpace park_space;
+	const struct cc__parker *who;
+	struct CCStrand *next;		/* his own: what else he has joined */
 };
+
+/* The caller is who joined. */
+bool cc__strand_is_mine(const CCStrand *s);
 
 struct CCDomain {
 	uint64_t id;			/* constant; the space has one of its own */

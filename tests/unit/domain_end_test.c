@@ -59,7 +59,7 @@ TEST(a_strand_leaves_once)	/* covers: RES-29/u */
 	world_close(&w);
 }
 
-TEST(a_strand_does_not_leave_while_it_waits)	/* covers: PRK-66/f */
+TEST(a_strand_that_waits_is_not_made_to_leave)	/* covers: PRK-66/f */
 {
 	CCRuntime *rt = test_runtime_of(1);
 	struct world w;
@@ -69,7 +69,7 @@ TEST(a_strand_does_not_leave_while_it_waits)	/* covers: PRK-66/f */
 	world_open(&w);
 	s = joined(w.d);
 	start_waiting(&x, rt, FIBER, w.d, park_entry(w.space, s, w.word, 0, CC_CAP_NEVER));
-	CHECK_EQ(cc_domain_leave(x.strand), EBUSY);
+	CHECK_EQ(cc_domain_leave(x.strand), EPERM);
 	CHECK(is_waiting(w.d, x.entry.owner));
 	CHECK_EQ(result_of(s, unpark_entry(w.space, &w.word[1], 1)), 0);
 	push(w.d, unpark_entry(w.space, w.word, 1));
@@ -101,6 +101,138 @@ TEST(who_has_been_ended_wakes_nobody)
 	CHECK_EQ(pop(w.d, NULL), CC_PARK_INTERRUPTED);
 	CHECK_EQ(cc_domain_leave(s), 0);
 	world_close(&w);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- who ends without leaving ---- */
+
+struct ending {
+	struct world *w;
+	uint32_t id;	/* of the strand that has submitted */
+};
+
+/* In two domains three times, and of one of them has submitted what nobody else can take. */
+static int end_joined(void *arg)
+{
+	struct ending *e = arg;
+	CCStrand *s[3];
+
+	for (int i = 0; i < 3; i++)
+		s[i] = joined(e->w[i / 2].d);
+	CHECK_EQ(ledger(e->w[0].d).strands, 3);
+	CHECK_EQ(ledger(e->w[1].d).strands, 2);
+	CHECK_EQ(cc_domain_leave(s[0]), 0);
+	CHECK_EQ(ledger(e->w[0].d).strands, 2);
+	e->id = cc_strand_id(s[1]);
+	push(e->w[0].d, park_entry(e->w[0].space, s[1], e->w[0].word, 0, CC_CAP_NEVER));
+	return 0;
+}
+
+static int in_a_call(void *arg)
+{
+	return cc_blocking(end_joined, arg, NULL);
+}
+
+static int in_place(void *arg)
+{
+	CCTask t;
+
+	CHECK_EQ(cc_task_spawn(NULL, &t, NULL, end_joined, arg), 0);
+	return cc_task_join(t, CC_FOREVER, NULL);
+}
+
+/* (A thread of the pool ends with its runtime.) */
+static void run(enum kind kind, int (*main)(void *), struct ending *e)
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct sleeper s;
+
+	sleeper_start(&s, rt, kind, main, e);
+	CHECK_EQ(sleeper_join(&s), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(who_ends_leaves_his_domains)	/* covers: PRK-93/u, RES-31/u */
+{
+	static const struct {
+		enum kind kind;
+		int (*main)(void *);
+	} who[] = {{FIBER, end_joined}, {THREAD, end_joined}, {FIBER, in_a_call}, {FIBER, in_place}};
+
+	for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+		struct world w[2];
+		struct ending e = {.w = w};
+		CCStrand *s[2];
+
+		for (int k = 0; k < 2; k++) {
+			world_open(&w[k]);
+			s[k] = joined(w[k].d);
+		}
+		run(who[i].kind, who[i].main, &e);
+		CHECK_EQ(ledger(w[0].d).strands, 1);
+		CHECK_EQ(ledger(w[1].d).strands, 1);
+		CHECK_EQ(cc_domain_end(w[0].d, e.id), ESRCH);
+		/* It stands in nobody's way. */
+		push(w[0].d, nop_entry(3));
+		CHECK_EQ(cc_cap_enter(s[0], 0, 0), 2);
+		CHECK_EQ(pop(w[0].d, NULL), CC_CAP_E_OWNER);
+		CHECK_EQ(pop(w[0].d, NULL), 0);
+		for (int k = 0; k < 2; k++) {
+			CHECK_EQ(cc_domain_leave(s[k]), 0);
+			world_close(&w[k]);
+		}
+	}
+}
+
+/* ---- strangers ---- */
+
+struct stranger {
+	struct own *o;
+	CCCapClient *client;
+};
+
+static int use_anothers(void *arg)
+{
+	const struct stranger *x = arg;
+	CCStrand *s = x->o->s;
+	const struct world *w = &x->o->w;
+	CCParkSpace *space = cc_strand_park_space(s);
+	CCParkStatus status = CC_PARK_WOKEN;
+	CCCapCompletion done;
+	uint32_t woken = 77;
+
+	CHECK_EQ(cc_cap_enter(s, 0, 0), CC_CAP_E_CALLER);
+	CHECK_EQ(cc_cap_enter(s, 1, CC_CAP_NEVER), CC_CAP_E_CALLER);
+	CHECK_EQ(cc_domain_leave(s), EPERM);
+	CHECK_EQ(cc_park_wait(space, w->word, 0, CC_FOREVER, &status), EPERM);
+	CHECK_EQ(cc_park_wake(space, w->word, 1, &woken), EPERM);
+	CHECK_EQ(woken, 77);
+	CHECK_EQ(cc_cap_client_park(x->client, s, w->space, w->word, 0, CC_CAP_NEVER, NULL), EPERM);
+	CHECK_EQ(cc_cap_client_unpark(x->client, s, w->space, w->word, 1, NULL), EPERM);
+	CHECK_EQ(cc_cap_client_next(x->client, s, &done), EPERM);
+	return 0;
+}
+
+TEST(a_strand_is_no_strangers)
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct own o;
+	struct stranger x = {.o = &o};
+
+	own_open(&o);
+	CHECK_EQ(cc_cap_client_create(&x.client, o.w.d), 0);
+	for (enum kind kind = FIBER; kind < KINDS; kind++) {
+		struct sleeper s;
+
+		sleeper_start(&s, rt, kind, use_anothers, &x);
+		CHECK_EQ(sleeper_join(&s), 0);
+	}
+	/* Nothing has come of it. */
+	CHECK_EQ(cc_domain_ring(o.w.d)->sq_tail, 0);
+	CHECK_EQ(ledger(o.w.d).strands, 1);
+	CHECK_EQ(result_of(o.s, nop_entry(4)), 0);
+	cc_cap_client_free(x.client);
+	own_close(&o);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 

@@ -99,6 +99,33 @@ TEST(local_keys_are_many_but_not_endless)
 		CHECK_EQ(cc_local_delete(key[i]), 0);
 }
 
+/* The first domain of a process takes a key, by which its strands leave. */
+static void domain_without_key(void *arg)
+{
+	CCLocal key[CC_LOCAL_KEYS];
+	CCDomain *d = NULL;
+
+	(void)arg;
+	for (unsigned i = 0; i < CC_LOCAL_KEYS; i++)
+		if (cc_local_new(&key[i], NULL) != 0)
+			_exit(1);
+	if (cc_domain_create(&d, NULL) != EAGAIN || d != NULL)
+		_exit(2);
+	if (cc_local_delete(key[7]) != 0 || cc_domain_create(&d, NULL) != 0)
+		_exit(3);
+	if (cc_local_new(&key[7], NULL) != EAGAIN || cc_domain_free(d) != 0)
+		_exit(4);
+	_exit(0);
+}
+
+TEST(local_keys_are_needed_for_domains)
+{
+	static struct test_death death;
+
+	CHECK_EQ(test_dies(domain_without_key, NULL, &death), 0);
+	CHECK_EQ(death.status, 0);
+}
+
 TEST(local_key_that_is_deleted_is_no_other)
 {
 	CCLocal old = key_with(NULL), new;
