@@ -32,6 +32,7 @@ struct guarded {
 	CCChan *c;
 	struct cc__wake wake;	/* that is left to do */
 	bool first;		/* as of a waiter */
+	bool listed;		/* it has been */
 };
 
 static bool try_nothing(void *object, struct cc__waiter *w)
@@ -49,7 +50,7 @@ static bool list_guarded(struct guarded *g, struct cc__waiter *w)
 		w->result = CC__AGAIN;
 	if (how != CC__SETTLED_WAIT)
 		return false;
-	w->lock = &g->c->lock;
+	g->listed = true;
 	if (g->first)
 		cc__waitq_prepend(&g->c->wait[CC__RECV], w);
 	else
@@ -65,7 +66,7 @@ static bool publish_guarded(void *object, struct cc__waiter *w)
 	bool listed;
 
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	listed = w->lock != NULL ? w->next != NULL : list_guarded(g, w);
+	listed = g->listed ? w->next != NULL : list_guarded(g, w);
 	if (listed && c->guard != NULL && c->guard->in_vain(c->guard, w->who)) {
 		CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, CC__REASON_CANCEL);
 		cc__waitq_remove(&c->wait[CC__RECV], w);
@@ -93,9 +94,7 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 	int result;
 
 	cc__unlock(&c->lock);
-	w->lock = NULL;		/* until it is listed */
 	result = cc__fiber_wait(&g, &ops, w, CC_FOREVER);
-	w->lock = &c->lock;
 	cc__wake(g.wake);
 	return result;
 }
@@ -103,7 +102,7 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 /* Out of line, so that others who wait have no room for it on their stacks. */
 static __attribute__((noinline)) int wait_guarded_plain(CCChan *c, void *item)
 {
-	struct cc__waiter w = {.io = item};
+	struct cc__waiter w = {.io = item, .lock = &c->lock};
 
 	return wait_guarded(c, &w);
 }

@@ -1,4 +1,5 @@
-/* nursery_guard_test.c - an owner who waits for a close that only he can bring about is told. */
+/* nursery_guard_test.c - an owner who waits for a close that only he can bring about is told.
+ * mutate: src/chan */
 #include "nurseries.h"
 
 enum { SENT = 40 };
