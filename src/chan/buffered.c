@@ -44,7 +44,7 @@ static struct cc__wake signal_one(CCChan *c, enum cc__way way)
 {
 	const struct cc__wake wake = cc__chan_signal(c, way);
 
-	if (wake.who != NULL && c->wait[way].head != NULL && c->place != ODD_PLACE)
+	if (c->wait[way].head != NULL && c->place != ODD_PLACE)
 		cc__ring_lower(mark_of(c, way));
 	return wake;
 }
@@ -159,8 +159,8 @@ static size_t recv_some(CCChan *c, void *items, size_t count)
 
 /* ---- drop the oldest ---- */
 
-/* Take one out to make room.  False: there was none at this moment. */
-static __attribute__((noinline)) bool drop_one(CCChan *c)
+/* Take one out to make room.  None at this moment: its receiver is on the way. */
+static __attribute__((noinline)) void drop_one(CCChan *c)
 {
 	struct cc__scratch old;
 	size_t n;
@@ -168,17 +168,16 @@ static __attribute__((noinline)) bool drop_one(CCChan *c)
 	/* (Those who wait for room are selects.) */
 	move(c, CC__RECV, c->options.drop != NULL ? old.bytes : NULL, 1, &n);
 	if (n == 0)
-		return false;
-	cc__chan_drop(c, old.bytes);
-	return true;
+		cc__thread_yield();
+	else
+		cc__chan_drop(c, old.bytes);
 }
 
-/* Never waits: where a place is taken and not free yet, its receiver is on the way. */
+/* Never waits. */
 static bool send_dropping(CCChan *c, struct cc__waiter *w)
 {
 	while (!send_attempt(c, w))
-		if (!drop_one(c))
-			cc__thread_yield();
+		drop_one(c);
 	return true;
 }
 

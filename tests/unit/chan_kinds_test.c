@@ -111,6 +111,20 @@ TEST(a_name_is_the_channels_own)
 	}
 }
 
+/* Where an element can be moved at once, nothing is looked up. */
+static void goes_the_short_way(CCChan *c)
+{
+	const struct cc__chan_kind *kind = c->kind;
+	char item[100] = {0};
+
+	c->kind = NULL;
+	if (c->capacity > 0) {
+		CHECK_EQ(cc_chan_send(c, item, c->size), 0);
+		CHECK_EQ(cc_chan_recv(c, item, c->size), 0);
+	}
+	c->kind = kind;
+}
+
 TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 {
 	static const struct {
@@ -137,6 +151,8 @@ TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 		CHECK_EQ(c->by_ring == of[i].size, of[i].ring);
 		CHECK_EQ(c->by_lock, of[i].lock);
 		CHECK_EQ(c->kind == &cc__buffered, of[i].ring);
+		if (of[i].ring || of[i].lock)
+			goes_the_short_way(c);
 		CHECK_EQ(cc_chan_free(c), 0);
 	}
 }
@@ -199,7 +215,7 @@ TEST(heads_are_used_again)
 
 	CHECK_EQ(cc_chan_free(with_options(8, 0, o)), 0);
 	made = cc__slab_made(&cc__locked_heads);
-	for (size_t i = 0; i < made; i++) {
+	for (size_t i = 0; i <= made; i++) {
 		CHECK_EQ(cc_chan_free(with_options(8, 1, o)), 0);
 		CHECK_EQ(cc_chan_create(&c, 8, 1000000, &o), ENOMEM);
 	}
@@ -411,6 +427,21 @@ TEST(what_is_dropped_is_aligned_and_in_order)	/* covers: RES-42/u */
 			CHECK_EQ(cc_chan_free(c), 0);
 			CHECK_EQ(seen, 12);
 		}
+}
+
+/* Nor is what it says taken for something of the ring's, where it lies. */
+TEST(what_is_dropped_may_look_like_a_stamp)
+{
+	enum { CAPACITY = 8, LAP = CAPACITY << CC__RING_SHIFT };
+	CCChan *c = with_options(2 * sizeof(uint64_t), CAPACITY,
+	                         (CCChanOptions){.drop = count_drop, .context = &dropped});
+	const uint64_t of_next_lap[2] = {LAP | CC__RING_FULL, 0};
+
+	for (int i = 0; i < CAPACITY; i++)
+		CHECK_EQ(cc_chan_send(c, of_next_lap, sizeof of_next_lap), 0);
+	dropped.number = 0;
+	CHECK_EQ(cc_chan_free(c), 0);
+	CHECK_EQ(dropped.number, CAPACITY);
 }
 
 /* ---- several at once ---- */
@@ -799,6 +830,31 @@ TEST(a_task_that_nobody_takes_is_joined)	/* covers: SCH-62/u */
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(cc__load(&bodies_run, CC__RELAXED), 5);
 	CHECK_EQ(cc_chan_spawn(NULL, NULL, run_body, NULL, CC_NOW), EINVAL);
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
+static void join_dropped(void *context, void *task)
+{
+	++*(int *)context;
+	join(*(CCTask *)task);
+}
+
+/* By the channel, or by who wants to do that himself. */
+TEST(tasks_that_are_left_are_joined)	/* covers: SCH-62/u */
+{
+	for (int by_callback = 0; by_callback < 2; by_callback++) {
+		int callbacks = 0;
+		CCChan *c = with_options(sizeof(CCTask), 1,
+		                         (CCChanOptions){.kind = CC_CHAN_KIND_ORDERED,
+		                                         .drop = by_callback ? join_dropped : NULL,
+		                                         .context = &callbacks});
+
+		cc__store(&late_bodies_run, 0, CC__RELAXED);
+		CHECK_EQ(cc_chan_spawn(c, NULL, run_body_late, NULL, CC_FOREVER), 0);
+		CHECK_EQ(cc_chan_free(c), 0);
+		CHECK_EQ(cc__load(&late_bodies_run, CC__RELAXED), 1);
+		CHECK_EQ(callbacks, by_callback);
+	}
 	CHECK_EQ(cc_shutdown(), 0);
 }
 

@@ -124,6 +124,25 @@ TEST(who_waits_is_told_as_his_kind_does)
 	}
 }
 
+/* The first sees whether there is more, and there is not. */
+TEST(one_element_signals_one_of_two)
+{
+	CCChan *c = cc_chan_new(sizeof(int), 8);
+	struct actor receiver[2];
+
+	begin_log();
+	for (int i = 0; i < 2; i++) {
+		start_recv(&receiver[i], &threads, c, 1, CC_FOREVER);
+		until_waiting(c, CC__RECV, i + 1);
+	}
+	CHECK_EQ(send_number(c, 4, CC_FOREVER), 0);
+	CHECK_EQ(finish(&receiver[0]), 0);
+	CHECK_EQ(count_decided(CC__REASON_SIGNAL), 1);
+	CHECK_EQ(send_number(c, 5, CC_FOREVER), 0);
+	CHECK_EQ(finish(&receiver[1]), 0);
+	free_chan(c);
+}
+
 TEST(close_decides_for_everybody_once)	/* covers: CHN-32/t, LIF-50/t, RES-12/t */
 {
 	enum { MANY = 20 };
