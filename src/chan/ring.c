@@ -53,14 +53,15 @@ bool cc__ring_closed(const struct cc__ring *r)
 /* Raise WAITING; the position then, or later. */
 static uint64_t raise_mark(cc__a64 *position)
 {
-	/* Acquire, here and below: what was reserved before us is seen reserved.  Under
-	 * the lock nobody lowers it, so a mark that is there was raised before. */
-	uint64_t word = cc__load(position, CC__ACQUIRE);
+	/* Relaxed, here and below: of those who change it, all but the exchanges hold the
+	 * lock, and these carry nothing but the position.  Under the lock nobody lowers the
+	 * mark: if it is there, what we do not see reserved will see it. */
+	uint64_t word = cc__load(position, CC__RELAXED);
 
 	if (!(word & CC__RING_WAITING))
 		/* (3): an exchange of tail comes before and is seen here, or after and sees
 		 * the mark. */
-		word = cc__or(position, CC__RING_WAITING, CC__ACQ_REL);
+		word = cc__or(position, CC__RING_WAITING, CC__RELAXED);
 	return word;
 }
 
@@ -77,9 +78,10 @@ static enum cc__ring_answer look_at_head(const struct cc__ring *r, uint64_t tail
 {
 	/* Relaxed: an old head is not tail's, and is met again after the fence. */
 	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+	const bool usable = one_usable(r, head, CC__RING_FULL);
 
-	*on_its_way = head != cc__ring_at(tail);
-	if (one_usable(r, head, CC__RING_FULL))
+	*on_its_way = !usable && head != cc__ring_at(tail);
+	if (usable)
 		return CC__RING_OK;
 	return !*on_its_way && (tail & CC__RING_CLOSED) ? CC__RING_ENDED : CC__RING_NOT_NOW;
 }
@@ -89,11 +91,10 @@ enum cc__ring_answer cc__ring_recv_look(struct cc__ring *r)
 	bool on_its_way;
 	enum cc__ring_answer a = look_at_head(r, raise_mark(&r->tail), &on_its_way);
 
-	if (a != CC__RING_NOT_NOW || !on_its_way)
+	if (!on_its_way)
 		return a;
 	cc__fence_heavy();	/* pairs with (2) in cc__ring_others_wait */
-	/* Acquire: as in raise_mark. */
-	return look_at_head(r, cc__load(&r->tail, CC__ACQUIRE), &on_its_way);
+	return look_at_head(r, cc__load(&r->tail, CC__RELAXED), &on_its_way); /* Relaxed: as above */
 }
 
 enum cc__ring_answer cc__ring_send_look(struct cc__ring *r)

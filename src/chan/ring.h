@@ -48,7 +48,6 @@ enum { CC__RING_CLOSED = 1, CC__RING_WAITING = 2, CC__RING_FULL = 1, CC__RING_SH
 struct cc__ring_shape {
 	char *slots;	/* each a stamp and an element */
 	size_t stride;	/* bytes of a slot */
-	size_t size;	/* of an element */
 	uint64_t lap;	/* one lap, as a difference of positions */
 	uint64_t capacity;
 };
@@ -141,7 +140,7 @@ static inline void *cc__ring_element(cc__a64 *stamp)
 }
 
 /* How many of the `count` slots from `at` on have the stamp that an operation wants:
- * `mark` is 0 for a send, FULL for a receive.  None: *late if the position is old. */
+ * `mark` is 0 for a send, FULL for a receive.  If none has: *late if the position is old. */
 static inline size_t cc__ring_usable(const struct cc__ring_shape *s, uint64_t at, size_t count,
                                      uint64_t mark, uint64_t *end, bool *late)
 {
@@ -154,7 +153,8 @@ static inline size_t cc__ring_usable(const struct cc__ring_shape *s, uint64_t at
 		const uint64_t wanted = cc__ring_lap(s, at) | mark;
 
 		if (stamp != wanted) {
-			*late = n == 0 && stamp > wanted;
+			/* mutant: > -> >= survives: they differ. */
+			*late = stamp > wanted;
 			break;
 		}
 		at = cc__ring_next(s, at);
@@ -180,6 +180,7 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 			return CC__RING_ENDED;
 		at = cc__ring_at(tail);
 		n = cc__ring_usable(&s, at, count, 0, &end, &late);
+		CC_POINT("ring.before_exchange", r);
 		/* Relaxed: the slots' stamps carry what is moved. */
 		if (n > 0 && cc__cas_weak(&r->tail, &tail, end | (tail & CC__RING_MARKS),
 		                          CC__RELAXED, CC__RELAXED))
@@ -192,13 +193,11 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 			cc__contended();
 	}
 	CC_POINT("ring.reserved", r);
-	for (*sent = n; n > 0; n--) {
+	for (*sent = n; n > 0; n--, at = cc__ring_next(&s, at), from = (const char *)from + size) {
 		cc__a64 *stamp = cc__ring_stamp(&s, at);
 		const uint64_t full = cc__ring_lap(&s, at) | CC__RING_FULL;
 
 		cc__ring_copy(cc__ring_element(stamp), from, size);
-		from = (const char *)from + size;
-		at = cc__ring_next(&s, at);
 		/* Release (1): the element, to the acquire in cc__ring_usable.  After the
 		 * last one the channel may be freed (C4 in chan.h). */
 		cc__store(stamp, full, CC__RELEASE);
@@ -220,6 +219,7 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 	for (;;) {
 		at = cc__ring_at(head);
 		n = cc__ring_usable(&s, at, count, CC__RING_FULL, &end, &late);
+		CC_POINT("ring.before_exchange", r);
 		/* Relaxed: as in cc__ring_send. */
 		if (n > 0 && cc__cas_weak(&r->head, &head, end | (head & CC__RING_MARKS),
 		                          CC__RELAXED, CC__RELAXED))
@@ -239,7 +239,7 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 		}
 		head = cc__load(&r->head, CC__RELAXED);	/* Relaxed: as above */
 	}
-	for (*received = n; n > 0; n--) {
+	for (*received = n; n > 0; n--, at = cc__ring_next(&s, at)) {
 		cc__a64 *stamp = cc__ring_stamp(&s, at);
 		const uint64_t free = cc__ring_lap(&s, at) + s.lap;
 
@@ -247,7 +247,6 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 			cc__ring_copy(to, cc__ring_element(stamp), size);
 			to = (char *)to + size;
 		}
-		at = cc__ring_next(&s, at);	/* mutant: swap cc__store survives: it is ours. */
 		/* Release (1): that its place is free, to the acquire in cc__ring_usable. */
 		cc__store(stamp, free, CC__RELEASE);
 	}
@@ -257,7 +256,8 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 /* After an operation on `position`: somebody of the other side may sleep (R3). */
 static inline bool cc__ring_others_wait(const cc__a64 *position)
 {
-	/* (2), after (1); pairs with (3) and the heavy fence in cc__ring_..._look. */
+	/* (2), after (1); pairs with (3) and the heavy fence in cc__ring_..._look.
+	 * mutant: delete cc__fence_light survives: only a compiler needs to be told. */
 	cc__fence_light();
 	return (cc__load(position, CC__RELAXED) & CC__RING_WAITING) != 0;
 }

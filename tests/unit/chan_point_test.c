@@ -3,6 +3,8 @@
 #include "chans.h"
 #include "points.h"
 
+#include "chan/buffered.h"
+
 static const struct setting threads = {.sender = THREAD, .receiver = THREAD};
 
 /* Between its attempt and the lock the channel is closed: it does not wait. */
@@ -62,6 +64,41 @@ TEST(a_match_is_seen_through)	/* covers: SCH-59/f, CHN-52/f, RES-19/f */
 	}
 }
 
+/* ---- two want the same slot ---- */
+
+static void send_before(const void *ring, void *chan)
+{
+	(void)ring;
+	CHECK_EQ(send_number(chan, 1, CC_NOW), 0);
+}
+
+static void recv_before(const void *ring, void *chan)
+{
+	int v = 0;
+
+	(void)ring;
+	CHECK_EQ(recv_number(chan, &v, CC_NOW), 0);
+	CHECK_EQ(v, 1);
+}
+
+/* The loser takes the next, and it is counted: the scheduler wants to know. */
+TEST(who_loses_a_slot_takes_the_next)
+{
+	CCChan *c = cc_chan_new(sizeof(int), 8);
+	const uint64_t before = cc__contentions();
+	int v = 0;
+
+	NEED_POINTS();
+	point_call("ring.before_exchange", cc__ring_of(c), send_before, c);
+	CHECK_EQ(send_number(c, 2, CC_NOW), 0);
+	CHECK_EQ(cc__contentions() - before, 1);
+	point_call("ring.before_exchange", cc__ring_of(c), recv_before, c);
+	CHECK_EQ(recv_number(c, &v, CC_NOW), 0);
+	CHECK_EQ(v, 2);
+	CHECK_EQ(cc__contentions() - before, 2);
+	free_chan(c);
+}
+
 /* ---- reserved and not published ---- */
 
 /* A sender stands between reserving a slot and publishing it; the channel is closed.  The
@@ -114,6 +151,76 @@ TEST(nobody_sleeps_beside_a_published_slot)	/* covers: RES-51/f, CHN-53/f */
 		CHECK_EQ(finish(&receiver[i]), 0);
 	CHECK_EQ(receiver[0].sum + receiver[1].sum, 75);
 	free_chan(c);
+}
+
+/* ---- too late ---- */
+
+static int act_select(void *arg)
+{
+	struct actor *a = arg;
+	const CCCase one = cc_case_recv(a->chan, &a->last, sizeof a->last);
+
+	return cc_select(&one, 1, CC_FOREVER, NULL);
+}
+
+static bool is_first(CCChan *c, struct actor *a)
+{
+	struct cc__parker *who = sleeper_who(&a->s);
+	bool first;
+
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	first = c->wait[CC__RECV].head->who == who;
+	cc__unlock(&c->lock);
+	return first;
+}
+
+static bool never_in_vain(struct cc__guard *g, struct cc__parker *who)
+{
+	(void)g, (void)who;
+	return false;
+}
+
+static void overtaken(bool alone, bool by_select, bool guarded)
+{
+	struct cc__guard guard = {never_in_vain};
+	CCChan *c = cc_chan_new(sizeof(int), 8);
+	struct actor first = {.chan = c, .count = 1, .span = CC_FOREVER}, second, sender;
+	struct point *p;
+	int v;
+
+	if (guarded)
+		cc__chan_guard(c, &guard);
+	sleeper_start(&first.s, NULL, THREAD, by_select ? act_select : act_recv, &first);
+	until_waiting(c, CC__RECV, 1);
+	if (!alone)
+		start_recv(&second, &threads, c, 1, CC_FOREVER);
+	until_waiting(c, CC__RECV, alone ? 1 : 2);
+	CHECK(is_first(c, &first));
+	p = point_hold("wake.before_flush", NULL);
+	start_send(&sender, &threads, c, 1, 1, CC_FOREVER);
+	point_until_held(p);
+	CHECK_EQ(recv_number(c, &v, CC_NOW), 0);
+	if (alone)
+		start_recv(&second, &threads, c, 1, CC_FOREVER);
+	until_waiting(c, CC__RECV, 1);
+	point_release(p);
+	until_waiting(c, CC__RECV, 2);
+	CHECK(is_first(c, &first));
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(send_number(c, i, CC_FOREVER), 0);
+	CHECK_EQ(finish(&first), 0);
+	CHECK_EQ(finish(&second), 0);
+	CHECK_EQ(finish(&sender), 0);
+	free_chan(c);
+}
+
+/* On his way to an element, alone or before another one who waits, when it is taken: he
+ * waits again, and before who has come meanwhile. */
+TEST(who_comes_too_late_is_the_first_again)
+{
+	NEED_POINTS();
+	for (int run = 0; run < 8; run++)
+		overtaken(run & 1, run & 2, run & 4);
 }
 
 /* ---- free ---- */
