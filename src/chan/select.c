@@ -255,7 +255,7 @@ static void sort_locks(struct select *s)
 
 static bool locks_are_sorted(const struct select *s)
 {
-	for (uint32_t i = 1; i < s->locks; i++)
+	for (uint32_t i = s->locks; i-- > 1;)
 		/* mutant: - 1 -> - 0 survives: they are sorted once more. */
 		if ((uintptr_t)s->lock[i - 1] >= (uintptr_t)s->lock[i])
 			return false;

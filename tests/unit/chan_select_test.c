@@ -119,7 +119,8 @@ TEST(a_time_that_has_passed_is_chosen)	/* covers: RES-46/u */
 		size_t i = 9;
 		CCCase cases[] = {cc_case_recv(c, &v, sizeof v), cc_case_timeout(cc_after(CC_SEC)),
 		                  cc_case_timeout(passed[k / 8]),
-		                  k & 4 ? cc_case_default() : cc_case_never()};
+		                  k & 4 ? cc_case_default() : cc_case_never(),
+		                  cc_case_timeout(-3)};	/* not asked for */
 
 		CHECK_EQ(cc_select(cases, 4, deadlines[k & 3], &i), 0);
 		CHECK_EQ(i, 2);

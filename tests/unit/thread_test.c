@@ -1,5 +1,8 @@
 /* thread_test.c - the records of OS threads: where they come from and go.
- * link-wrap: pthread_setspecific */
+ * link-wrap: pthread_setspecific
+ * mutate: src/chan */
+#include <ccc/ccc.h>
+
 #include <errno.h>
 #include <pthread.h>
 
@@ -56,6 +59,34 @@ TEST(record_that_cannot_be_kept_goes_back)
 	CHECK(none == NULL);
 	CHECK(before != NULL);
 	CHECK(before == after);
+}
+
+static void *wait_in_vain(void *arg)
+{
+	CCToken *token = cc_token_new();
+
+	(void)arg;
+	cc__store(&fails, 1, CC__RELAXED);
+	for (size_t capacity = 0; capacity <= 8; capacity += 8) {
+		CCChan *c = cc_chan_new(sizeof(int), capacity);
+		int v = 17;
+		CCCase cases[] = {cc_case_recv(c, &v, sizeof v), cc_case_token(token)};
+
+		CHECK_EQ(cc_chan_recv(c, &v, sizeof v), ENOMEM);
+		CHECK_EQ(cc_chan_recv_until(c, &v, sizeof v, cc_after(CC_SEC)), ENOMEM);
+		CHECK_EQ(cc_select(cases, 2, CC_FOREVER, NULL), ENOMEM);
+		CHECK_EQ(v, 17);
+		CHECK_EQ(cc_chan_free(c), 0);	/* nobody waits */
+	}
+	CHECK_EQ(cc_token_wait(token, CC_FOREVER), ENOMEM);
+	CHECK_EQ(cc_token_free(token), 0);
+	cc__store(&fails, 0, CC__RELAXED);
+	return NULL;
+}
+
+TEST(who_has_no_record_cannot_wait)
+{
+	in_thread(wait_in_vain, NULL);
 }
 
 TEST(record_of_a_thread_that_ended_is_used_again)
