@@ -138,9 +138,9 @@ int cc_token_free(CCToken *t)
 		return ENOTSUP;
 	if (t == NULL)
 		return 0;
-	for (unsigned i = 0; i < SHARDS && !busy; i++) {
+	for (unsigned i = 0; i < SHARDS; i++) {
 		cc__lock(&t->shard[i].q.lock, CC__RANK_WAITQ);
-		busy = t->shard[i].q.head != NULL;
+		busy |= t->shard[i].q.head != NULL;
 		cc__unlock(&t->shard[i].q.lock);
 	}
 	if (busy)

@@ -252,6 +252,30 @@ SCENARIO(select_deadline, .init = rendezvous, .spurious = MC_NONE,
          .body = {select_recv_a_second, try_send_first, try_send_second}, .final = late_or_moved,
          .timeouts = 1, .outcomes = "0 1 9") /* covers: CHN-44/m, RES-53/m */
 
+/* A time that comes is a case like another. */
+static void select_recv_or_a_second(void)
+{
+	int v = -1;
+	size_t i;
+	CCCase cases[2] = {cc_case_recv(chan, &v, sizeof v), cc_case_timeout(cc__now() + CC_SEC)};
+
+	begin_body();
+	MC_ASSERT(cc_select_in_order(cases, 2, CC_FOREVER, &i) == 0);
+	chose[mc_self()] = (int)i;
+	if (i == 0)
+		did[mc_self()].got[did[mc_self()].recvs++] = v;
+}
+
+static void time_or_element(void)
+{
+	check_at_rest();
+	MC_ASSERT(did[0].recvs == 1 - chose[0]);
+	mc_outcome("%d", chose[0]);
+}
+SCENARIO(select_time, .init = rendezvous, .spurious = MC_NONE,
+         .body = {select_recv_or_a_second, try_send_first}, .final = time_or_element,
+         .timeouts = 1, .outcomes = "0 1") /* covers: CHN-44/m */
+
 /* ---- buffered: signals ---- */
 
 static void received_or_left(void)
@@ -351,6 +375,15 @@ static void both_woken(void)
 }
 SCENARIO(token_wakes_everybody, .init = with_token, .leaks = true,
          .body = {wait_for_token, wait_for_token, set_token}, .final = both_woken)
+
+/* Who is woken for nothing is still listed, or has been taken off. */
+static void unpark_first(void)
+{
+	cc__unpark(thread_parker(0));
+}
+
+SCENARIO(token_undecided_wake, .init = with_token, .leaks = true, .spurious = MC_NONE, .bound = 1,
+         .body = {wait_for_token, set_token, unpark_first}, .final = both_woken)
 SCENARIO(token_set_twice, .init = with_token, .leaks = true,
          .body = {set_token, set_token_again}, .final = both_woken)
 SCENARIO(select_token, .init = with_token, .spurious = MC_NONE, .leaks = true,

@@ -1,5 +1,6 @@
 /* nursery_deadline_test.c - deadlines of nurseries and shields, with a fiber as the owner and
- * with a thread. */
+ * with a thread.
+ * mutate: src/chan */
 #include "nurseries.h"
 
 enum { FAR = 3600 };
