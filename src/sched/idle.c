@@ -124,6 +124,7 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target)
 {
 	/* Seq_cst, all: the generation before the look at the sleepers. */
 	cc__add(&i->outside, 1, CC__SEQ_CST);
+	cc__fence_light();	/* and what was queued: against the heavy one in cc__idle_found */
 	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0)
 		cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
 	else if (target == CC__ANY)
@@ -157,8 +158,7 @@ void cc__idle_poll(struct cc__idle *i)
 {
 	/* Seq_cst, all: after the wait has begun.  Who searches falls asleep in the
 	 * poller, or comes to cc__idle_found; a watch is over soon. */
-	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0 &&
-	    cc__load(&i->searching, CC__SEQ_CST) == 0 && !on_watch(i))
+	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0 && !anybody_searches(i) && !on_watch(i))
 		cc__idle_wake_one(i);
 }
 

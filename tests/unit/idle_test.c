@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "sched/idle.h"
+#include "sched/poll.h"
 
 enum { SLEEPERS = 4 };
 
@@ -52,6 +53,7 @@ static void begin(void)
 {
 	cc__fence_heavy_start();
 	idle = cc__idle_new();
+	CHECK_EQ(cc__load(&idle->count, CC__RELAXED), 0);
 	cc__store(&idle->count, SLEEPERS, CC__RELEASE);
 	cc__store(&work_left, 0, CC__RELAXED);
 	cc__store(&must_stay, 0, CC__RELAXED);
@@ -123,6 +125,38 @@ static uint32_t keeper(void)
 	return cc__load(&idle->keeper, CC__ACQUIRE);
 }
 
+/* ---- sleepers without a thread: what they have announced ---- */
+
+static void announce(unsigned number, enum cc__asleep how)
+{
+	cc__store(&idle->nap[number].asleep, how, CC__RELEASE);
+	cc__add(&idle->sleepers, 1, CC__RELEASE);
+}
+
+/* Whether that one was woken; then it sleeps again. */
+static bool was_woken(unsigned number)
+{
+	if (!is_back(number))
+		return false;
+	CHECK_EQ(searching(), 1);
+	cc__idle_give_up(idle);
+	announce(number, CC__ASLEEP);
+	return true;
+}
+
+static void be_keeper(uint32_t word)
+{
+	cc__store(&idle->keeper, word, CC__RELEASE);
+}
+
+static void forget_all(void)
+{
+	be_keeper(0);
+	cc__store(&idle->sleepers, 0, CC__RELEASE);
+	for (unsigned i = 0; i <= SLEEPERS; i++)
+		cc__store(&idle->nap[i].asleep, CC__AWAKE, CC__RELEASE);
+}
+
 /* ---- generations ---- */
 
 TEST(every_push_moves_what_a_snapshot_sees)	/* covers: WKG-01/t */
@@ -189,9 +223,13 @@ TEST(sleep_ends_at_its_time)	/* covers: WKG-08/t */
 
 TEST(each_worker_is_woken_by_its_own_word)	/* covers: RES-52/u, WKG-20/u */
 {
+	uint64_t wakes[SLEEPERS];
+
 	begin();
-	for (unsigned i = 0; i < SLEEPERS; i++)
+	for (unsigned i = 0; i < SLEEPERS; i++) {
+		wakes[i] = cc__load(&idle->nap[i].wakes, CC__RELAXED);
 		put_to_sleep(i, CC_FOREVER);
+	}
 	CHECK_EQ(sleepers(), SLEEPERS);
 	for (unsigned k = 0; k < SLEEPERS; k++) {
 		const unsigned i = (k + 2) % SLEEPERS;
@@ -201,6 +239,7 @@ TEST(each_worker_is_woken_by_its_own_word)	/* covers: RES-52/u, WKG-20/u */
 		else
 			CHECK(cc__idle_wake(idle, i));
 		CHECK_EQ(until_back(i), CC__WOKEN);
+		CHECK_EQ(cc__load(&idle->nap[i].wakes, CC__RELAXED) - wakes[i], 1);
 		CHECK(!cc__idle_wake(idle, i));
 		CHECK_EQ(sleepers(), SLEEPERS - 1 - k);
 	}
@@ -213,7 +252,9 @@ TEST(push_wakes_one_unless_somebody_searches)	/* covers: RES-58/u */
 	put_to_sleep(0, CC_FOREVER);
 	put_to_sleep(1, CC_FOREVER);
 	CHECK_EQ(keeper(), 1);
+	CHECK(!cc__idle_hungry(idle));
 	cc__idle_search(idle);
+	CHECK(cc__idle_hungry(idle));
 	CHECK(cc__idle_pushed(idle, &idle->nap[3]));
 	cc__idle_call(idle, 1);
 	cc__idle_pushed_outside(idle, CC__ANY);
@@ -258,6 +299,229 @@ TEST(wake_all_wakes_all)	/* covers: WKG-08/t */
 	for (unsigned i = 0; i < SLEEPERS; i++)
 		CHECK_EQ(until_back(i), CC__WOKEN);
 	end();
+}
+
+TEST(keeper_and_poller_are_woken_last)
+{
+	begin();
+	announce(0, CC__POLLING);
+	announce(1, CC__ASLEEP);
+	announce(2, CC__ASLEEP);
+	be_keeper(2);
+	cc__idle_wake_one(idle);
+	CHECK(was_woken(2));
+	be_keeper(3 | CC__WATCHING);
+	cc__idle_wake_one(idle);
+	CHECK(was_woken(1));
+	cc__store(&idle->nap[1].asleep, CC__AWAKE, CC__RELEASE);
+	cc__store(&idle->nap[0].asleep, CC__ASLEEP, CC__RELEASE);
+	be_keeper(1);
+	cc__idle_wake_one(idle);
+	CHECK(was_woken(2));
+	cc__store(&idle->nap[2].asleep, CC__AWAKE, CC__RELEASE);
+	cc__idle_wake_one(idle);	/* there is nobody else */
+	CHECK(was_woken(0));
+	forget_all();
+	end();
+}
+
+TEST(who_is_not_in_the_count_is_left_alone)
+{
+	uint64_t before;
+
+	begin();
+	before = cc__idle_generations(idle);
+	cc__store(&idle->nap[SLEEPERS].generation, 17, CC__RELAXED);
+	CHECK_EQ(cc__idle_generations(idle), before);
+	cc__store(&idle->nap[SLEEPERS].generation, 0, CC__RELAXED);
+	announce(SLEEPERS, CC__ASLEEP);
+	cc__idle_wake_one(idle);
+	cc__idle_wake_all(idle);
+	CHECK(!is_back(SLEEPERS));
+	CHECK_EQ(searching(), 0);
+	forget_all();
+	end();
+}
+
+/* What is pushed to a worker that runs: a watch sees whether it comes by. */
+TEST(push_to_a_target_that_runs_is_left_to_a_watch)
+{
+	uint64_t calls;
+
+	begin();
+	calls = cc__load(&idle->outside_calls, CC__RELAXED);
+	cc__idle_pushed_outside(idle, 0);
+	CHECK_EQ(cc__load(&idle->outside_calls, CC__RELAXED), calls);	/* nobody sleeps */
+	announce(1, CC__ASLEEP);
+	cc__idle_pushed_outside(idle, 0);
+	CHECK(was_woken(1));
+	CHECK_EQ(cc__load(&idle->outside_calls, CC__RELAXED), calls + 1);
+	be_keeper(2 | CC__WATCHING);
+	cc__idle_pushed_outside(idle, 0);
+	CHECK(!was_woken(1));
+	cc__idle_pushed_outside(idle, 1);
+	CHECK(was_woken(1));
+	cc__idle_pushed_outside(idle, CC__ANY);
+	CHECK(was_woken(1));
+	be_keeper(0);
+	cc__idle_search(idle);
+	cc__idle_pushed_outside(idle, 0);
+	CHECK(!is_back(1));	/* left to the searcher */
+	cc__idle_give_up(idle);
+	forget_all();
+	end();
+}
+
+/* ---- descriptors ---- */
+
+TEST(somebody_is_woken_for_descriptors_unless_one_will_look_by_itself)
+{
+	begin();
+	cc__idle_poll(idle);
+	CHECK_EQ(searching(), 0);	/* nobody sleeps */
+	announce(1, CC__ASLEEP);
+	cc__idle_poll(idle);
+	CHECK(was_woken(1));
+	be_keeper(2 | CC__WATCHING);
+	cc__idle_poll(idle);
+	CHECK(!was_woken(1));
+	be_keeper(2);
+	cc__idle_search(idle);
+	cc__idle_poll(idle);
+	CHECK(!is_back(1));
+	cc__idle_give_up(idle);
+	/* Somebody was woken, has found something, and its waker has not counted it yet. */
+	cc__idle_give_up(idle);
+	cc__idle_poll(idle);
+	CHECK(is_back(1));
+	CHECK_EQ(searching(), 0);
+	forget_all();
+	end();
+}
+
+static cc__a32 nobody_polls;
+
+static bool is_unattended(void *arg)
+{
+	(void)arg;
+	return cc__load(&nobody_polls, CC__RELAXED) != 0;
+}
+
+static struct cc__bell bell = {.rung = {1}};	/* nobody hears it */
+static bool wake_it, finds_event;
+
+static struct cc__bell *claim(void *arg)
+{
+	(void)arg;
+	return cc__load(&nobody_polls, CC__RELAXED) != 0 ? &bell : NULL;
+}
+
+static void release(void *arg)
+{
+	(void)arg;
+	cc__store(&nobody_polls, 1, CC__RELAXED);
+}
+
+static bool await(void *arg, cc_time until)
+{
+	(void)until;
+	if (wake_it)
+		CHECK(cc__idle_wake(idle, 0));
+	release(arg);
+	return finds_event;
+}
+
+static const struct cc__idle_poller poller = {is_unattended, claim, release, await};
+static const struct cc__idle_ops with_poller = {
+    .left = left, .stay = stay, .deadline = deadline, .poller = &poller};
+
+static enum cc__awake sleep_polling(uint64_t snapshot)
+{
+	enum cc__awake how;
+
+	cc__idle_search(idle);
+	how = cc__idle_sleep(idle, 0, snapshot, &with_poller, NULL, CC_FOREVER, CC_MSEC);
+	cc__idle_give_up(idle);
+	return how;
+}
+
+TEST(sleep_in_the_poller_tells_what_ended_it)
+{
+	uint64_t now;
+
+	begin();
+	now = cc__idle_generations(idle);
+	CHECK_EQ(sleep_polling(now), CC__TIMED_OUT);	/* on its word */
+	cc__store(&nobody_polls, 1, CC__RELAXED);
+	CHECK_EQ(sleep_polling(now), CC__TIMED_OUT);
+	finds_event = true;
+	CHECK_EQ(sleep_polling(now), CC__NOT_SLEPT);
+	wake_it = true;
+	finds_event = false;
+	CHECK_EQ(sleep_polling(now), CC__WOKEN);
+	CHECK_EQ(sleep_polling(now - 1), CC__NOT_SLEPT);
+	CHECK_EQ(cc__load(&nobody_polls, CC__RELAXED), 1);	/* it is given back */
+	cc__store(&nobody_polls, 0, CC__RELAXED);
+	end();
+}
+
+static void find(const struct cc__idle_ops *o)
+{
+	cc__idle_search(idle);
+	cc__idle_found(idle, o, NULL);
+}
+
+TEST(who_stops_searching_wakes_one_for_what_is_unattended)
+{
+	begin();
+	announce(1, CC__ASLEEP);
+	find(&ops);
+	find(&with_poller);
+	CHECK(!was_woken(1));
+	cc__store(&nobody_polls, 1, CC__RELAXED);
+	find(&ops);
+	CHECK(!was_woken(1));
+	find(&with_poller);
+	CHECK(was_woken(1));
+	cc__store(&nobody_polls, 0, CC__RELAXED);
+	cc__store(&timer, cc_now() + 3600 * CC_SEC, CC__RELAXED);
+	find(&with_poller);
+	CHECK(was_woken(1));
+	be_keeper(2);
+	find(&with_poller);
+	CHECK(!was_woken(1));	/* it is kept */
+	be_keeper(2 | CC__WATCHING);
+	cc__store(&work_left, 1, CC__RELAXED);
+	find(&with_poller);
+	CHECK(!was_woken(1));	/* it looks by itself */
+	forget_all();
+	end();
+}
+
+/* ---- the end ---- */
+
+/* The object goes on to the next runtime, as if it were new. */
+TEST(one_less_wakes_all_once_somebody_waits_for_the_end)
+{
+	struct cc__idle *before;
+
+	for (int life = 0; life < 2; life++) {
+		begin();
+		CHECK(life == 0 || idle == before);
+		before = idle;
+		announce(1, CC__ASLEEP);
+		announce(2, CC__ASLEEP);
+		cc__idle_one_less(idle);
+		CHECK_EQ(sleepers(), 2);
+		cc__idle_ending(idle);
+		cc__idle_one_less(idle);
+		CHECK_EQ(sleepers(), 0);
+		CHECK_EQ(searching(), 2);
+		cc__idle_give_up(idle);
+		cc__idle_give_up(idle);
+		forget_all();
+		end();
+	}
 }
 
 /* ---- the keeper ---- */
@@ -320,6 +584,9 @@ TEST(watch_lets_short_queues_be)
 	CHECK_EQ(cc__load(&idle->patience, CC__RELAXED), patience);
 	for (int i = 0; i < 100; i++)
 		cc__idle_wake_was(idle, true);
-	CHECK(cc__load(&idle->patience, CC__RELAXED) > 0);
+	CHECK_EQ(cc__load(&idle->patience, CC__RELAXED), patience);
+	for (int i = 0; i < 100; i++)
+		cc__idle_wake_was(idle, false);
+	CHECK_EQ(cc__load(&idle->patience, CC__RELAXED), 1024);
 	end();
 }
