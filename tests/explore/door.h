@@ -95,13 +95,19 @@ void mc_unlock_at(const void *lock, const struct mc_site *site);
 		mc_fence(order, &mc_site_); \
 	})
 /* The asymmetric pair: nothing on the hot side; on the other one a seq_cst
- * fence that every thread executes at this moment (membarrier). */
+ * fence that every thread executes at this moment (membarrier).  With MC_SYMMETRIC
+ * as on a system without: both are fences of who calls them. */
+#ifdef MC_SYMMETRIC
+#define cc__fence_light() cc__fence(CC__SEQ_CST)
+#define cc__fence_heavy() cc__fence(CC__SEQ_CST)
+#else
 #define cc__fence_light() ((void)0)
 #define cc__fence_heavy() \
 	__extension__({ \
 		MC_SITE("fence_heavy"); \
 		mc_fence_heavy(&mc_site_); \
 	})
+#endif
 
 #define cc__fence_heavy_start() ((void)0)
 

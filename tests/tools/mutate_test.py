@@ -134,6 +134,11 @@ class Mutants(Tree):
         self.assertEqual(self.bare("w->a = 1;\nif (x)\n\tcc__store(&w->c, 3, CC__RELAXED);"),
                          ["2: negate if", "3: delete cc__store"])
 
+    def test_hints_are_left_alone(self):
+        self.assertEqual(self.bare("if (p != NULL && q)\n\t__builtin_prefetch(p);\n"
+                                   "cc__store(&w->c, 3, CC__RELAXED);\n__builtin_prefetch(q);"),
+                         ["3: delete cc__store"])
+
     def test_comments_strings_and_the_preprocessor_are_left_alone(self):
         self.assertEqual(self.names('/* if (a == b) f(CC__ACQUIRE); */\n// a && b\n'
                                     'x = "a == b"; y = \'<\';\n#define F(a) \\\n\t((a) == 1)\n'
