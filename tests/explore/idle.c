@@ -9,9 +9,7 @@
  * sources: base/lock.c sched/idle.c sched/runq.c sched/inbox.c wait/slab.c */
 #include <errno.h>
 
-#include "shim_runq.h"
-#include "shim_pages.h"
-#include "sched/idle.h"
+#include "shim_idle.h"
 #include "sched/inbox.h"
 
 enum { WORKERS = 3 };
@@ -22,23 +20,6 @@ static struct cc__inbox inbox[WORKERS], global;
 static struct cc__loot loot[WORKERS];		/* each worker's */
 static CC__ATOMIC(cc_time) bell = {CC_FOREVER};	/* the one timer */
 static cc__a32 rung;				/* it has expired, so often */
-
-void cc__say_all(const char *first, ...)
-{
-	(void)first;
-}
-
-void cc__poll_ring(struct cc__bell *b)
-{
-	(void)b;
-	mc_fail("nobody sleeps in the poller");
-}
-
-void cc__pages_unmap(void *p, size_t size)
-{
-	(void)p, (void)size;
-	mc_fail("no ring has grown");
-}
 
 static void start(uint32_t workers)
 {

@@ -4,30 +4,11 @@
  *
  * defines: MC_SYMMETRIC=1
  * sources: base/lock.c sched/idle.c sched/runq.c wait/slab.c */
-#include "shim_runq.h"
-#include "shim_pages.h"
-#include "sched/idle.h"
+#include "shim_idle.h"
 
 static struct cc__runq q;
 static struct cc__loot loot;	/* the thief's */
 static struct cc__idle *idle;
-
-void cc__say_all(const char *first, ...)
-{
-	(void)first;
-}
-
-void cc__poll_ring(struct cc__bell *b)
-{
-	(void)b;
-	mc_fail("nobody sleeps in the poller");
-}
-
-void cc__pages_unmap(void *p, size_t size)
-{
-	(void)p, (void)size;
-	mc_fail("no ring has grown");
-}
 
 /* ---- the run queue ---- */
 
