@@ -115,6 +115,11 @@ static inline cc_time cc__from_now(cc_time span)
 	return span > CC_FOREVER - now ? CC_FOREVER : now + span;
 }
 
+static inline cc_time cc__earlier(cc_time a, cc_time b)
+{
+	return a < b ? a : b;
+}
+
 /* One OS thread.  The name is for debuggers, at most 15 characters.  It takes
  * none of the program's signals, only faults of its own. */
 struct cc__os_thread {

@@ -257,11 +257,6 @@ static void judge(struct cc__sched *s, const struct look *l)
 		grow(s, l);
 }
 
-static cc_time earlier(cc_time a, cc_time b)
-{
-	return a < b ? a : b;
-}
-
 /* Looks around once.  Returns when to look again. */
 static cc_time tick(struct cc__sched *s)
 {
@@ -281,9 +276,9 @@ static cc_time tick(struct cc__sched *s)
 	l.fresh |= cc__global_length(&s->global) > 0;
 	judge(s, &l);
 	if (l.same && !l.spare && (l.woken || l.fresh))
-		next = earlier(interval, QUICK);
+		next = cc__earlier(interval, QUICK);
 	if (l.timer != CC_FOREVER && l.timer - l.now < next)
-		next = l.timer - l.now > QUICK ? l.timer - l.now : earlier(next, QUICK);
+		next = l.timer - l.now > QUICK ? l.timer - l.now : cc__earlier(next, QUICK);
 	return next > CC_FOREVER - l.now ? CC_FOREVER : l.now + next;
 }
 

@@ -10,15 +10,15 @@ enum { DIGIT = 6, DIGIT_MASK = CC__TIMER_SLOTS - 1 };
 /* The one in which t is due. */
 static uint64_t unit_of(const struct cc__timer *t)
 {
-	if (t->deadline <= 0)
+	if (t->deadline <= 0)	/* mutant: <= -> < survives: 0 is rounded to 0 as well. */
 		return 0;
 	return ((uint64_t)t->deadline + CC__TIMER_UNIT - 1) / CC__TIMER_UNIT;
 }
 
-/* The one that has begun. */
+/* The one that has begun; the clock begins at 0. */
 static uint64_t unit_at(cc_time now)
 {
-	return now <= 0 ? 0 : (uint64_t)now / CC__TIMER_UNIT;
+	return (uint64_t)now / CC__TIMER_UNIT;
 }
 
 static cc_time begin_of(uint64_t unit)
@@ -52,11 +52,10 @@ static void clear_bit(struct cc__timers *h, unsigned level, unsigned digit)
 /* `list` is empty now; it may be a slot's. */
 static void list_emptied(struct cc__timers *h, struct cc__timer **list)
 {
-	const uintptr_t offset = (uintptr_t)list - (uintptr_t)h->slot;
-	const unsigned index = (unsigned)(offset / sizeof h->slot[0]);
+	const uintptr_t index = ((uintptr_t)list - (uintptr_t)h->slot) / sizeof h->slot[0];
 
-	if (offset < sizeof h->slot)
-		clear_bit(h, index / CC__TIMER_SLOTS, index % CC__TIMER_SLOTS);
+	if (index < CC__TIMER_LEVELS * CC__TIMER_SLOTS)
+		clear_bit(h, (unsigned)index / CC__TIMER_SLOTS, (unsigned)index % CC__TIMER_SLOTS);
 }
 
 /* Out of its list; the timer is its owner's then (T1). */
@@ -83,8 +82,7 @@ static void put_in(struct cc__timer_slot *slot, struct cc__timer *t)
 {
 	const cc_time due = begin_of(unit_of(t));
 
-	if (slot->first == NULL || due < slot->earliest)
-		slot->earliest = due;
+	slot->earliest = slot->first != NULL ? cc__earlier(slot->earliest, due) : due;
 	put_first(&slot->first, t);
 }
 
@@ -130,7 +128,7 @@ static bool advance(struct cc__timers *h, uint64_t now)
 	struct cc__timer_slot *slot;
 
 	if (!next_slot(h, &level, &digit) || begin_of_slot(h, level, digit) > now) {
-		h->at = now > h->at ? now : h->at;
+		h->at = now > h->at ? now : h->at;	/* mutant: > -> >= survives: the same. */
 		return false;
 	}
 	slot = slot_of(h, level, digit);
@@ -148,8 +146,8 @@ static void note_earliest(struct cc__timers *h)
 	unsigned level, digit;
 
 	/* What was added since may be due before what was reached. */
-	if (next_slot(h, &level, &digit) && slot_of(h, level, digit)->earliest < first)
-		first = slot_of(h, level, digit)->earliest;
+	if (next_slot(h, &level, &digit))
+		first = cc__earlier(first, slot_of(h, level, digit)->earliest);
 	/* Relaxed: a hint; whoever must not miss it passes a fence of idle.h. */
 	cc__store(&h->earliest, first, CC__RELAXED);
 }
@@ -163,20 +161,18 @@ struct due {
 	uint64_t value;
 };
 
-/* What has expired, BATCH at most (T2, T3).  *more: there may be others. */
-static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due, bool *more)
+/* What has expired, BATCH at most (T2, T3); `earliest` tells whether that was all. */
+static unsigned collect(struct cc__timers *h, uint64_t now, struct due *due)
 {
 	unsigned n = 0;
 
-	*more = true;
+	/* mutant: < -> <= survives: touches one more in a hold of the lock. */
 	for (unsigned touches = 0; touches < TOUCHES && n < BATCH; touches++) {
-		struct cc__timer *t = h->reached.first;
+		struct cc__timer *t;
 
-		if (t == NULL) {
-			if ((*more = advance(h, now)))
-				continue;
+		if (h->reached.first == NULL && !advance(h, now))
 			break;
-		}
+		t = h->reached.first;
 		if (t->next != NULL)
 			__builtin_prefetch(t->next);
 		if (unit_of(t) <= h->at) {
@@ -234,11 +230,10 @@ unsigned cc__timers_run(struct cc__timers *h, cc_time now, unsigned most, cc__ti
 {
 	struct due due[BATCH];
 	unsigned fired = 0, n;
-	bool more = true;
 
-	while (more && fired < most && cc__timers_earliest(h) <= now) {
+	while (fired < most && cc__timers_earliest(h) <= now) {
 		cc__lock(&h->lock, CC__RANK_TIMER);
-		n = collect(h, unit_at(now), due, &more);
+		n = collect(h, unit_at(now), due);
 		cc__unlock(&h->lock);
 		for (unsigned i = 0; i < n; i++)
 			fire(due[i].object, due[i].value);

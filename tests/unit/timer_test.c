@@ -245,6 +245,7 @@ TEST(timer_never_fires_early_and_at_most_a_unit_late)
 
 TEST(timers_of_the_past_and_of_the_end_of_time)
 {
+	const cc_time last = CC_FOREVER / UNIT * UNIT;	/* a unit begins */
 	static const cc_time in[] = {INT64_MIN, -1, 0, 1, CC_FOREVER - 1};
 	struct fired f = {0};
 	struct cc__timer t[5];
@@ -259,6 +260,10 @@ TEST(timers_of_the_past_and_of_the_end_of_time)
 	CHECK(cc__timers_earliest(&h) < CC_FOREVER);
 	CHECK(wheel_is_sound(&h, 1));
 	CHECK(cc__timers_remove(&h, &t[4]));
+	t[0] = (struct cc__timer){last, NULL, {NULL}, &f, 0};
+	CHECK(cc__timers_add(&h, &t[0], 0));
+	CHECK_EQ(cc__timers_run(&h, last - 1, UINT_MAX, note), 0);
+	CHECK_EQ(cc__timers_earliest(&h), last);
 }
 
 /* Not all at once (T3): who asks for one gets about a batch, the rest stays due. */
@@ -278,6 +283,10 @@ TEST(timers_with_one_deadline_come_out_by_and_by)
 	for (unsigned all = 0; all < N; all += n) {
 		n = cc__timers_run(&h, 200 * UNIT, 1, note);
 		REQUIRE(n >= 1 && n < N / 2);
+		if (all == 0) {
+			CHECK_EQ(cc__timers_run(&h, 200 * UNIT, n, note), n);	/* not another one */
+			n += n;
+		}
 		CHECK_EQ(f.count, all + n);
 		CHECK_EQ(cc__timers_earliest(&h) <= 200 * UNIT, all + n < N);
 		REQUIRE(wheel_is_sound(&h, N - (long)f.count));
@@ -309,6 +318,23 @@ TEST(timers_are_removed_from_any_place)
 				CHECK_EQ(cc__timers_remove(&h, &t[out]), left + f.count < n);
 				REQUIRE(!cc__timer_armed(&t[out]) && wheel_is_sound(&h, left));
 			}
+}
+
+/* The list that is left empty lies right behind the wheel's own. */
+TEST(timer_may_lie_beside_its_wheel)
+{
+	struct {
+		struct cc__timers h;
+		struct cc__timer first, second;
+	} s = {.first = {.deadline = UNIT}, .second = {.deadline = UNIT}};
+
+	cc__timers_init(&s.h);
+	cc__timers_add(&s.h, &s.second, 0);
+	cc__timers_add(&s.h, &s.first, 0);
+	CHECK(cc__timers_remove(&s.h, &s.second));
+	CHECK(wheel_is_sound(&s.h, 1));
+	CHECK(cc__timers_remove(&s.h, &s.first));
+	CHECK(wheel_is_sound(&s.h, 0));
 }
 
 TEST(timer_is_armed_from_add_to_remove)
@@ -346,6 +372,23 @@ TEST(timer_add_tells_the_earliest)
 	CHECK(!cc__timers_add(&h, &b, 0));
 	CHECK(cc__timers_add(&h, &c, 0));
 	CHECK_EQ(cc__timers_earliest(&h), 3 * UNIT);
+}
+
+/* What is due soon lies low, however late it is: it is not moved again and again. */
+TEST(timer_add_takes_the_wheel_along)
+{
+	const cc_time now = 3600 * CC_SEC / UNIT * UNIT;
+	struct cc__timer a = {.deadline = now + 3 * UNIT}, b = {.deadline = now + 2 * UNIT};
+	struct cc__timers h;
+
+	cc__timers_init(&h);
+	cc__timers_add(&h, &a, now);
+	CHECK_EQ(h.at, (uint64_t)now / UNIT);
+	CHECK_EQ(h.levels, 1);
+	cc__timers_add(&h, &b, now + UNIT);
+	CHECK_EQ(h.at, (uint64_t)now / UNIT + 1);
+	CHECK_EQ(h.levels, 1);
+	CHECK(wheel_is_sound(&h, 2));
 }
 
 /* T4.  In a slot that was reached by an addition all are due later than it begins. */
