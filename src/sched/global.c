@@ -2,6 +2,7 @@
 #include "sched/global.h"
 
 #include "sched/counters.h"
+#include "sched/inbox.h"
 
 enum { MASK = CC_FIBER_QUEUE_INITIAL - 1 };
 
@@ -32,6 +33,7 @@ static bool ring_push(struct cc__global *g, struct cc__fiber *f)
 			cc__store(&s->stamp, at + 1, CC__RELEASE);
 			return true;
 		}
+		/* mutant: < -> <= survives: that was above. */
 		if ((int64_t)(stamp - at) < 0)
 			return false;	/* the pop of a lap ago is not through: full */
 		at = cc__load(&g->tail, CC__RELAXED);	/* Relaxed: as above */
@@ -59,6 +61,7 @@ static struct cc__fiber *ring_pop(struct cc__global *g)
 			cc__store(&s->stamp, at + MASK + 1, CC__RELEASE);
 			return f;
 		}
+		/* mutant: < -> <= survives: that was above. */
 		if ((int64_t)(stamp - (at + 1)) < 0)
 			return NULL;	/* not pushed, or not written yet: empty (G3) */
 		at = cc__load(&g->head, CC__RELAXED);	/* Relaxed: as above */
@@ -69,16 +72,16 @@ static struct cc__fiber *ring_pop(struct cc__global *g)
 
 static void list_push(struct cc__global *g, struct cc__fiber *f)
 {
-	f->next = NULL;
 	cc__lock(&g->lock, CC__RANK_POOL);
+	/* Relaxed, twice: written under the lock, read as a hint; whoever pushes
+	 * announces it afterwards. */
+	cc__store(&g->listed, cc__load(&g->listed, CC__RELAXED) + 1, CC__RELAXED);
 	if (g->first == NULL)
 		g->first = f;
 	else
 		g->last->next = f;
+	f->next = NULL;
 	g->last = f;
-	/* Relaxed, twice: written under the lock, read as a hint; whoever pushes
-	 * announces it afterwards. */
-	cc__store(&g->listed, cc__load(&g->listed, CC__RELAXED) + 1, CC__RELAXED);
 	cc__count(&g->overflows);
 	cc__unlock(&g->lock);
 }
@@ -91,11 +94,9 @@ static struct cc__fiber *list_pop(struct cc__global *g)
 	if (cc__load(&g->listed, CC__RELAXED) == 0)
 		return NULL;
 	cc__lock(&g->lock, CC__RANK_POOL);
-	if ((f = g->first) != NULL) {
-		g->first = f->next;
+	if ((f = cc__chain_pop(&g->first)) != NULL)
 		/* Relaxed, twice: as above. */
 		cc__store(&g->listed, cc__load(&g->listed, CC__RELAXED) - 1, CC__RELAXED);
-	}
 	cc__unlock(&g->lock);
 	return f;
 }
@@ -117,7 +118,8 @@ uint64_t cc__global_length(const struct cc__global *g)
 {
 	/* Relaxed, three times: a number for people and heuristics. */
 	const uint64_t pushed = cc__load(&g->tail, CC__RELAXED);
-	const uint64_t popped = cc__load(&g->head, CC__RELAXED);
+	const uint64_t in_ring = pushed - cc__load(&g->head, CC__RELAXED);
 
-	return (pushed > popped ? pushed - popped : 0) + cc__load(&g->listed, CC__RELAXED);
+	/* More than there is room for: the pops are of a later moment. */
+	return (in_ring <= CC_FIBER_QUEUE_INITIAL ? in_ring : 0) + cc__load(&g->listed, CC__RELAXED);
 }

@@ -96,5 +96,22 @@ SCENARIO(global_overflow, .init = full, .body = {push_2_and_3, pop_twice}, .fina
 /* covers: SCH-22/m, SCH-23/m */
 SCENARIO(global_overflow_and_two_poppers, .init = full, .body = {push_2_pop, pop, pop},
          .final = three_once)
+
+static void push_2(void)
+{
+	push(2);
+}
+
+static void push_3(void)
+{
+	push(3);
+}
+
+static void four_once_two_listed(void)
+{
+	MC_ASSERT(cc__global_length(&queue) == 4 && cc__peek(&queue.overflows) == 2);
+	drain(4);
+}
+SCENARIO(global_two_overflow, .init = full, .body = {push_2, push_3}, .final = four_once_two_listed)
 SCENARIO(global_two_pushers_two_poppers, .init = empty, .body = {push_0, push_1, pop, pop},
          .weak = 1, .final = two_once)
