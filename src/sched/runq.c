@@ -11,6 +11,7 @@ enum { LANE_MAX = 1 << 20 };
  * system has taken its CPU away. */
 static void turn(unsigned *turns)
 {
+	/* mutant: survives: how long it takes, no more. */
 	if (++*turns % 256 == 0)
 		cc__thread_yield();
 	else
@@ -78,7 +79,7 @@ static void cut(struct cc__runq *q, enum cc__kind kind, struct cc__loot *loot)
 	struct cc__lane *r = &q->lane[kind];
 	uint32_t n = (cc__lane_length(r) + 1) / 2;
 
-	if (n > CC__STEAL_MAX)
+	if (n > CC__STEAL_MAX)	/* mutant: > -> >= survives: the same. */
 		n = CC__STEAL_MAX;
 	loot->kind = kind;
 	loot->count = 0;
@@ -113,21 +114,21 @@ static enum cc__want state_of(uint32_t want)
 
 bool cc__runq_meet_thief(struct cc__runq *q)
 {
-	/* Acquire: a thief that has just been inside (3). */
+	/* Acquire: a thief that has just been inside (3), or the one before the one that asks
+	 * now, whose exchange continues its release. */
 	uint32_t want = cc__load(&q->want, CC__ACQUIRE);
 	unsigned turns = 0;
 
-	/* Acquire, both ways: on success it is the thief before the one that asks
-	 * now, whose exchange continues its release. */
+	/* Relaxed, both ways: it is as just read, or SEIZED by the one that asked, who waits
+	 * for us to leave. */
 	if (state_of(want) == CC__ASKED &&
-	    cc__cas(&q->want, &want, CC__GIVING, CC__ACQUIRE, CC__ACQUIRE)) {
+	    cc__cas(&q->want, &want, CC__GIVING, CC__RELAXED, CC__RELAXED)) {
 		half(q, want >> 4, &q->gift);
 		/* Release (4): the gift, to the thief's acquire. */
 		cc__store(&q->want, CC__GIVEN, CC__RELEASE);
-		return true;
 	}
 	if (state_of(want) != CC__SEIZED)
-		return true;	/* NOBODY, or GIVEN and not collected: the lanes are ours */
+		return true;	/* NOBODY, or GIVEN by now and not collected: the lanes are ours */
 	cc__runq_leave(q);
 	while (state_of(cc__load(&q->want, CC__RELAXED)) == CC__SEIZED)	/* Relaxed: we look again */
 		turn(&turns);
@@ -143,8 +144,9 @@ bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 
 	cc__runq_enter(q);
 	newest = cc__load(&r->tail, CC__RELAXED) - 1;	/* Relaxed, all: under R1 */
-	if ((n = cc__lane_length(r)) > NEWEST)
+	if ((n = cc__lane_length(r)) > NEWEST)	/* mutant: > -> >= survives: the same. */
 		n = NEWEST;
+	/* mutant: < -> <= survives: what is found then is not among them. */
 	for (i = 0; i < n && r->slot[(newest - i) & r->mask] != f; i++)
 		continue;
 	if ((found = i < n)) {
@@ -208,12 +210,12 @@ static bool seize(struct cc__runq *q, unsigned take, struct cc__loot *loot)
 {
 	unsigned turns = 0;
 
-	cc__fence_heavy();	/* see cc__runq_enter */
+	cc__fence_heavy();	/* see cc__runq_come */
 	/* Acquire (2): pairs with the release in cc__runq_leave (1). */
 	while (cc__load(&q->busy, CC__ACQUIRE) != 0)
 		turn(&turns);
 	half(q, take, loot);
-	/* Release (3): the lanes, to the acquire in cc__runq_enter. */
+	/* Release (3): the lanes, to the acquire in cc__runq_come. */
 	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
 	return loot->count > 0;
 }

@@ -93,7 +93,7 @@ static inline uint32_t cc__lane_length(const struct cc__lane *r)
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
 	const int32_t n = (int32_t)(tail - cc__load(&r->head, CC__RELAXED));
 
-	return n > 0 ? (uint32_t)n : 0;
+	return n > 0 ? (uint32_t)n : 0;	/* mutant: > -> >= survives: the same. */
 }
 
 /* About whether there is an offer. */
@@ -127,22 +127,27 @@ static inline struct cc__fiber *cc__runq_take_offer(struct cc__runq *q)
 bool cc__runq_meet_thief(struct cc__runq *q);
 bool cc__runq_grow(struct cc__runq *q, enum cc__kind kind);
 
+/* Busy from here on.  True: there is no thief to be met. */
+static inline bool cc__runq_come(struct cc__runq *q)
+{
+	/* Relaxed, then the light fence: against the thief's heavy one,
+	 *
+	 *      owner              thief
+	 *      busy = 1           want = SEIZED
+	 *      light fence        heavy fence
+	 *      read want          read busy
+	 *
+	 * one of them sees the other. */
+	cc__store(&q->busy, 1, CC__RELAXED);
+	cc__fence_light();
+	/* Acquire: what the last thief left (3). */
+	return __builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1);
+}
+
 static inline void cc__runq_enter(struct cc__runq *q)
 {
-	do {
-		/* Relaxed, then the light fence: against the thief's heavy one,
-		 *
-		 *      owner              thief
-		 *      busy = 1           want = SEIZED
-		 *      light fence        heavy fence
-		 *      read want          read busy
-		 *
-		 * one of them sees the other. */
-		cc__store(&q->busy, 1, CC__RELAXED);
-		cc__fence_light();
-		/* Acquire: what the last thief left (3). */
-	} while (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) != CC__NOBODY, 0) &&
-	         !cc__runq_meet_thief(q));
+	while (!cc__runq_come(q) && !cc__runq_meet_thief(q))
+		continue;
 }
 
 static inline void cc__runq_leave(struct cc__runq *q)
@@ -205,7 +210,8 @@ static inline bool cc__runq_offer(struct cc__runq *q, struct cc__fiber *f)
 {
 	if (cc__lane_length(&q->lane[CC__READY]) > 0 || cc__runq_offered(q))
 		return false;
-	/* Relaxed, both: ours alone to write, a hint to others. */
+	/* Relaxed, both: ours alone to write, a hint to others.
+	 * mutant: swap survives: likewise. */
 	cc__store(&q->offers, cc__load(&q->offers, CC__RELAXED) + 1, CC__RELAXED);
 	/* Release: the fiber, to the acquire in cc__runq_take_offer. */
 	cc__store(&q->offer, f, CC__RELEASE);
@@ -220,7 +226,7 @@ static inline void cc__stack_ahead(const struct cc__fiber *started, unsigned lin
 	const char *sp = (const void *)started->run.context.sp;
 
 #pragma GCC unroll 16
-	for (unsigned i = 0; i < lines; i++)
+	for (unsigned i = 0; i < lines; i++)	/* mutant: survives: a hint. */
 		__builtin_prefetch(sp + (size_t)i * 64);
 }
 
@@ -231,12 +237,8 @@ static inline bool cc__runq_append(struct cc__runq *q, struct cc__fiber *f, enum
 {
 	struct cc__lane *r = &q->lane[kind];
 	uint32_t tail, count;
-	bool usual;
+	bool usual = cc__runq_come(q);
 
-	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
-	cc__store(&q->busy, 1, CC__RELAXED);
-	cc__fence_light();
-	usual = __builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1);
 	if (usual) {
 		/* Relaxed, all: under R1. */
 		tail = cc__load(&r->tail, CC__RELAXED);
@@ -283,11 +285,11 @@ static inline struct cc__fiber *cc__lane_turn(struct cc__lane *r, struct cc__fib
 
 	if (head == tail)
 		return NULL;
+	cc__store(&r->head, head + 1, CC__RELAXED);
 	if (tail - head > CC__AHEAD)
 		cc__lane_ahead(slot, mask, head, 1);
 	next = slot[head & mask];
 	slot[tail & mask] = f;
-	cc__store(&r->head, head + 1, CC__RELAXED);
 	cc__store(&r->tail, tail + 1, CC__RELAXED);
 	return next;
 }
@@ -309,10 +311,7 @@ static inline struct cc__fiber *cc__runq_oldest(struct cc__runq *q)
 {
 	struct cc__fiber *f = NULL;
 
-	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
-	cc__store(&q->busy, 1, CC__RELAXED);
-	cc__fence_light();
-	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) == CC__NOBODY, 1))
+	if (cc__runq_come(q))
 		f = cc__lane_oldest_ahead(&q->lane[CC__READY]);
 	cc__runq_leave(q);
 	return f;
@@ -325,11 +324,7 @@ static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fib
 {
 	struct cc__fiber *next = NULL;
 
-	/* Relaxed, light fence, acquire: as in cc__runq_enter. */
-	cc__store(&q->busy, 1, CC__RELAXED);
-	cc__fence_light();
-	if (__builtin_expect(cc__load(&q->want, CC__ACQUIRE) != CC__NOBODY, 0) ||
-	    (next = cc__lane_turn(&q->lane[CC__READY], f)) == NULL)
+	if (!cc__runq_come(q) || (next = cc__lane_turn(&q->lane[CC__READY], f)) == NULL)
 		cc__runq_leave(q);
 	return next;
 }

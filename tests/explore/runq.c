@@ -130,6 +130,81 @@ SCENARIO(runq_fresh_from_both_ends, .init = with_one_fresh, .body = {push_fresh_
 SCENARIO(runq_owner_and_two_thieves, .init = with_one_fresh, .body = {push_and_pop, thief, thief},
          .final = two_once, .weak = 1)
 
+/* ---- the owner's other ways ---- */
+
+/* As the scheduler uses them: what they leave to be done is done slowly. */
+static void append(int i, enum cc__kind kind)
+{
+	struct cc__fiber *f = fill(i);
+
+	if (!cc__runq_append(&q, f, kind))
+		MC_ASSERT(cc__runq_push(&q, f, kind));
+}
+
+static void oldest(void)
+{
+	struct cc__fiber *f = cc__runq_oldest(&q);
+
+	if (f != NULL)
+		take(f);
+	else
+		pop();
+}
+
+static void append_then_oldest(void)
+{
+	append(1, CC__READY);
+	oldest();
+}
+
+static void with_one_ready(void)
+{
+	empty();
+	push(0, CC__READY);
+}
+SCENARIO(runq_usual_ways_and_a_thief, .init = with_one_ready, .body = {append_then_oldest, thief},
+         .bound = 2, .final = two_once)
+
+/* Who yields is in the queue while it runs still: until it has left. */
+static void turn(void)
+{
+	struct cc__fiber *next = cc__runq_turn(&q, fill(1));
+
+	if (next == NULL) {
+		push(1, CC__READY);
+		return;
+	}
+	fill(1);
+	cc__runq_leave(&q);
+	take(next);
+}
+SCENARIO(runq_turn_and_a_thief, .init = with_one_ready, .body = {turn, thief}, .final = two_once)
+
+static void with_two_fresh(void)
+{
+	with_one_fresh();
+	push(1, CC__FRESH);
+}
+
+static void take_the_older(void)
+{
+	if (cc__runq_take(&q, &fiber[0]))
+		take(&fiber[0]);
+}
+
+/* No nursery's, as it happens. */
+static void take_the_newest(void)
+{
+	struct cc__fiber *f = cc__runq_take_child(&q, NULL, false);
+
+	if (f != NULL)
+		take(f);
+}
+SCENARIO(runq_take_and_a_thief, .init = with_two_fresh, .body = {take_the_older, thief},
+         .final = two_once)
+SCENARIO(runq_take_child_and_a_thief, .init = with_one_fresh, .body = {take_the_newest, thief},
+         .final = one_once)
+
 /* ---- the offer (R4) ---- */
 
 static void offer(int i)
@@ -194,6 +269,19 @@ static void come_by(void)
 	push(4, CC__READY);
 }
 
+static void pop_urgent(void)
+{
+	struct cc__fiber *f = cc__runq_pop_kind(&q, CC__URGENT);
+
+	if (f != NULL)
+		take(f);
+}
+
+static void four_once(void)
+{
+	drain(4);
+}
+
 static void thief_of_started(void)
 {
 	steal(CC__TAKE_STARTED);
@@ -205,6 +293,8 @@ static void five_once(void)
 {
 	drain(5);
 }
+SCENARIO(runq_both_want_the_urgent, .init = with_four, .body = {pop_urgent, thief},
+         .final = four_once)
 SCENARIO(runq_owner_gives, .init = with_four, .body = {come_by, thief}, .final = five_once)
 SCENARIO(runq_owner_gives_started_ones_only, .init = with_four, .body = {come_by, thief_of_started},
          .final = five_once)
@@ -248,5 +338,13 @@ static void pop_and_trim(void)
 	cc__runq_trim(&q);
 	push(1, CC__READY);
 }
+
+/* The thief has taken the last by then, or is about to read it. */
+static void trim(void)
+{
+	cc__runq_trim(&q);
+}
+SCENARIO(runq_trim_while_the_last_is_taken, .init = grown, .body = {trim, thief},
+         .final = one_once, .leaks = true)
 SCENARIO(runq_trim_against_a_thief, .init = grown, .body = {pop_and_trim, thief}, .final = two_once,
          .leaks = true)

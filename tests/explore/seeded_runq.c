@@ -103,7 +103,7 @@ static void end_of_seizure_relaxed(void)
 
 static void look_for_thief_relaxed(void)
 {
-	weak_at("cc__runq_enter", "&q->want");
+	weak_at("cc__runq_come", "&q->want");
 }
 
 static void gift_relaxed(void)

@@ -1,10 +1,12 @@
 /* runq_test.c - sched/runq.h: who comes out when, what a thief gets, growth.
  *
- * One thread is owner and thief in turn; queue_race_test.c has them at once.
+ * One thread is owner and thief in turn, but where the owner is asked; queue_race_test.c
+ * has them at once.
  *
- * link-wrap: mmap */
+ * link-wrap: mmap munmap */
 #include "test.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "frames.h"
@@ -13,12 +15,24 @@
 /* ---- mmap, which may be told to fail ---- */
 
 static bool mmap_fails;
+static size_t mapped;	/* bytes that are not given back yet */
 
 void *__real_mmap(void *, size_t, int, int, int, off_t);
 void *__wrap_mmap(void *, size_t, int, int, int, off_t);
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	return mmap_fails ? MAP_FAILED : __real_mmap(at, size, prot, flags, fd, offset);
+	if (mmap_fails)
+		return MAP_FAILED;
+	mapped += size;
+	return __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+int __real_munmap(void *, size_t);
+int __wrap_munmap(void *, size_t);
+int __wrap_munmap(void *at, size_t size)
+{
+	mapped -= size;
+	return __real_munmap(at, size);
 }
 
 /* ---- a queue and its frames ---- */
@@ -32,15 +46,23 @@ static struct cc__loot loot;
 static void begin(void)
 {
 	cc__fence_heavy_start();
+	mapped = 0;
 	frame = frames_new(FRAMES);
 	queue = calloc(1, sizeof *queue);
 	cc__runq_init(queue);
 }
 
+static bool is_busy(void)
+{
+	return cc__load(&queue->busy, CC__RELAXED) != 0;
+}
+
 static void end(void)
 {
 	CHECK_EQ(cc__runq_length(queue), 0);
+	CHECK(!is_busy());
 	cc__runq_fini(queue);
+	CHECK_EQ(mapped, 0);
 	free(queue);
 	free(frame);
 }
@@ -70,8 +92,10 @@ static int pop_kind(enum cc__kind kind)
 /* The owner is away: a thief without patience seizes. */
 static unsigned steal(unsigned take)
 {
-	loot.count = 0;
-	return cc__runq_steal(queue, take, 0, &loot) ? loot.count : 0;
+	const bool any = cc__runq_steal(queue, take, 0, &loot);
+
+	CHECK_EQ(any, loot.count > 0);
+	return loot.count;
 }
 
 static void check_loot(enum cc__kind kind, int first, int n)
@@ -124,6 +148,126 @@ TEST(urgent_fibers_come_out_when_asked_for)
 	end();
 }
 
+/* ---- the owner's usual ways ---- */
+
+TEST(append_and_oldest_are_for_the_usual_case)
+{
+	begin();
+	CHECK(cc__runq_oldest(queue) == NULL);
+	for (int i = 0; i < CC__LANE_FIRST; i++)
+		CHECK(cc__runq_append(queue, &frame[i], CC__READY));
+	CHECK(!cc__runq_append(queue, &frame[CC__LANE_FIRST], CC__READY));	/* no room */
+	CHECK(cc__runq_append(queue, &frame[FRAMES - 1], CC__FRESH));
+	CHECK_EQ(cc__runq_length(queue), CC__LANE_FIRST + 1);
+	for (int i = 0; i < CC__LANE_FIRST; i++)
+		CHECK_EQ(number_of(cc__runq_oldest(queue)), i);
+	CHECK(cc__runq_oldest(queue) == NULL);
+	CHECK_EQ(pop(), FRAMES - 1);
+	end();
+}
+
+/* Who yields goes to the end, in the room of the next, and is inside until it is away. */
+TEST(turn_goes_round)
+{
+	static const int lengths[] = {1, CC__AHEAD, CC__AHEAD + 1, CC__LANE_FIRST};
+
+	for (unsigned k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+		const int n = lengths[k];
+
+		begin();
+		CHECK(cc__runq_turn(queue, &frame[0]) == NULL && !is_busy());
+		push(1, n, CC__READY);
+		for (int i = 0; i < 3 * n; i++) {
+			CHECK_EQ(number_of(cc__runq_turn(queue, &frame[i % (n + 1)])), (i + 1) % (n + 1));
+			CHECK_EQ(cc__runq_length(queue), n);
+			CHECK(is_busy());
+			cc__runq_leave(queue);
+		}
+		for (int i = 0; i < n; i++)
+			CHECK_EQ(pop(), (3 * n + 1 + i) % (n + 1));
+		end();
+	}
+}
+
+TEST(usual_ways_leave_a_thief_to_be_met)
+{
+	begin();
+	push(0, 2, CC__READY);
+	cc__store(&queue->want, CC__ASKED | CC__TAKE_ANY << 4, CC__RELEASE);
+	CHECK(!cc__runq_append(queue, &frame[2], CC__READY) && !is_busy());
+	CHECK(cc__runq_oldest(queue) == NULL && !is_busy());
+	CHECK(cc__runq_turn(queue, &frame[2]) == NULL && !is_busy());
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__ASKED | CC__TAKE_ANY << 4);
+	cc__store(&queue->want, CC__NOBODY, CC__RELEASE);
+	CHECK_EQ(pop(), 0);
+	CHECK_EQ(pop(), 1);
+	end();
+}
+
+/* ---- that one ---- */
+
+TEST(unstarted_task_is_taken_from_among_the_newest)
+{
+	enum { NEWEST = 8 };
+
+	for (int n = 1; n <= 2 * NEWEST; n++)
+		for (int i = 0; i <= n; i++) {	/* frame n is not there */
+			const bool there = i < n && i >= n - NEWEST;
+
+			begin();
+			push(0, n, CC__FRESH);
+			CHECK_EQ(cc__runq_take(queue, &frame[i]), there);
+			CHECK(!is_busy());
+			for (int k = 0; k < n; k++)	/* the others are in order */
+				if (k != i || !there)
+					CHECK_EQ(pop_kind(CC__FRESH), k);
+			end();
+		}
+}
+
+static void make_child(struct cc__fiber *f, void *nursery)
+{
+	f->payload.arg = &f->payload.child.what;
+	f->payload.child.what.nursery = nursery;
+}
+
+TEST(newest_child_is_taken_if_it_is_of_that_nursery_and_free)
+{
+	int this, other;
+
+	begin();
+	CHECK(cc__runq_take_child(queue, &this, false) == NULL);
+	for (int i = 0; i < 4; i++)
+		make_child(&frame[i], i == 2 ? &other : &this);
+	frame_migrates(&frame[1], CC_MIGRATE_STICKY);
+	push(0, 4, CC__FRESH);
+	CHECK_EQ(number_of(cc__runq_take_child(queue, &this, false)), 3);
+	CHECK(cc__runq_take_child(queue, &this, false) == NULL);	/* another one's */
+	CHECK_EQ(pop(), 2);
+	CHECK(cc__runq_take_child(queue, &this, false) == NULL);	/* it would stay */
+	CHECK_EQ(pop(), 1);
+	CHECK_EQ(number_of(cc__runq_take_child(queue, &this, false)), 0);
+	CHECK(cc__runq_take_child(queue, &this, false) == NULL);
+	CHECK(!is_busy());
+	end();
+}
+
+TEST(newest_child_is_next_if_nobody_started_waits_and_may_stay_then)
+{
+	int this;
+
+	begin();
+	make_child(&frame[0], &this);
+	frame_migrates(&frame[0], CC_MIGRATE_STICKY);
+	push(0, 1, CC__FRESH);
+	push(1, 1, CC__READY);
+	CHECK(cc__runq_take_child(queue, &this, true) == NULL);
+	CHECK_EQ(pop(), 1);
+	CHECK_EQ(number_of(cc__runq_take_child(queue, &this, true)), 0);
+	CHECK(!is_busy());
+	end();
+}
+
 /* ---- the offer ---- */
 
 TEST(offer_is_for_the_first_who_asks)
@@ -131,6 +275,7 @@ TEST(offer_is_for_the_first_who_asks)
 	begin();
 	push(0, 2, CC__FRESH);
 	CHECK(cc__runq_offer(queue, &frame[10]));
+	CHECK_EQ(cc__load(&queue->offers, CC__RELAXED), 1);
 	CHECK_EQ(cc__runq_length(queue), 3);
 	CHECK_EQ(cc__runq_started(queue), 1);
 	CHECK_EQ(steal(CC__TAKE_STARTED), 1);	/* before all others */
@@ -241,6 +386,70 @@ TEST(thief_gets_unstarted_tasks_that_will_stay)
 	end();
 }
 
+/* Pinned ones stay, and only for those are the frames looked at. */
+TEST(thief_leaves_unstarted_tasks_that_are_pinned)
+{
+	begin();
+	frame_migrates(&frame[0], CC_MIGRATE_PINNED);
+	push(0, 1, CC__READY);
+	push(1, 2, CC__FRESH);
+	CHECK(!queue->pinned);
+	CHECK_EQ(pop(), 0);
+	CHECK_EQ(pop(), 2);
+	push(0, 1, CC__FRESH);
+	push(2, 1, CC__FRESH);
+	CHECK(queue->pinned);
+	CHECK_EQ(steal(CC__TAKE_ANY), 1);	/* of 1 and 0 */
+	check_loot(CC__FRESH, 1, 1);
+	CHECK_EQ(pop_kind(CC__FRESH), 2);
+	CHECK_EQ(steal(CC__TAKE_ANY), 0);
+	CHECK_EQ(pop(), 0);
+	end();
+}
+
+/* A thief that waits until it is given something. */
+static struct {
+	struct cc__loot loot;
+	struct cc__fiber *behind;
+	bool any;
+} asker;
+
+static void *ask(void *arg)
+{
+	asker.any = cc__runq_steal(queue, CC__TAKE_ANY, UINT32_MAX, &asker.loot);
+	return arg;
+}
+
+/* The owner comes by. */
+static unsigned give(void)
+{
+	pthread_t thief;
+
+	CHECK_EQ(pthread_create(&thief, NULL, ask, NULL), 0);
+	TEST_UNTIL(cc__load(&queue->want, CC__ACQUIRE) != CC__NOBODY);
+	cc__runq_enter(queue);
+	cc__runq_leave(queue);
+	pthread_join(thief, NULL);
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__NOBODY);
+	CHECK_EQ(asker.any, asker.loot.count > 0);
+	return asker.loot.count;
+}
+
+TEST(owner_gives_when_asked)
+{
+	begin();
+	CHECK_EQ(give(), 0);
+	push(0, FRAMES, CC__READY);
+	asker.behind = &frame[0];
+	CHECK_EQ(give(), CC__STEAL_MAX);
+	CHECK(asker.behind == &frame[0]);
+	loot = asker.loot;
+	check_loot(CC__READY, 0, CC__STEAL_MAX);
+	for (int i = CC__STEAL_MAX; i < FRAMES; i++)
+		CHECK_EQ(pop(), i);
+	end();
+}
+
 TEST(second_thief_is_sent_away)
 {
 	begin();
@@ -301,6 +510,23 @@ TEST(trim_gives_back_what_is_empty_and_nothing_else)
 		CHECK_EQ(pop_kind(CC__FRESH), 1000 + i);
 	cc__runq_trim(queue);
 	CHECK(queue->lane[CC__FRESH].slot == queue->first_slots[CC__FRESH]);
+	end();
+}
+
+/* As if it had grown that far. */
+TEST(ring_does_not_grow_for_ever)
+{
+	enum { MOST = 1 << 20 };
+	struct cc__lane *r;
+
+	begin();
+	r = &queue->lane[CC__READY];
+	r->mask = MOST - 1;
+	cc__store(&r->tail, MOST, CC__RELAXED);
+	CHECK(!cc__runq_push(queue, &frame[0], CC__READY));
+	CHECK_EQ(mapped, 0);
+	r->mask = CC__LANE_FIRST - 1;
+	cc__store(&r->tail, 0, CC__RELAXED);
 	end();
 }
 
