@@ -21,6 +21,7 @@ struct cc__idle *cc__idle_new(void)
 	/* Relaxed: a stray caller of the former life (I8) may look, whatever it
 	 * sees.  The rest is as its last owner left it: nobody asleep. */
 	if (i != NULL) {
+		/* mutant: swap survives: nobody looks yet whom it concerns. */
 		cc__store(&i->patience, PATIENCE_LEAST, CC__RELAXED);
 		cc__store(&i->ending, 0, CC__RELAXED);
 	}
@@ -37,8 +38,8 @@ void cc__idle_free(struct cc__idle *i)
  * the count may be low for a moment, below zero even, and is never high. */
 static bool anybody_searches(const struct cc__idle *i)
 {
-	/* Seq_cst: after the generation; see the drawing. */
-	return (int32_t)cc__load(&i->searching, CC__SEQ_CST) > 0;
+	/* Relaxed: after the caller's fence; see the drawing. */
+	return (int32_t)cc__load(&i->searching, CC__RELAXED) > 0;
 }
 
 /* ---- the ends of a sleep ---- */
@@ -46,14 +47,18 @@ static bool anybody_searches(const struct cc__idle *i)
 /* To the one who ends it (I4): how it slept; to others CC__AWAKE. */
 static uint32_t end_sleep(struct cc__idle *i, struct cc__nap *n)
 {
-	/* Seq_cst, all: pair with the announcement in cc__idle_sleep. */
+	/* Seq_cst: what was before a wake, to who was woken; and before its look at the
+	 * monitor (M6 in sysmon.h). */
 	const uint32_t how = cc__xchg(&n->asleep, CC__AWAKE, CC__SEQ_CST);
 
 	if (how == CC__AWAKE)
 		return how;
 	CC_POINT("idle.before_count", n);
-	cc__add(&i->searching, 1, CC__SEQ_CST);
-	cc__sub(&i->sleepers, 1, CC__SEQ_CST);
+	/* Relaxed, both: a push that sees the one as it was wakes somebody for nothing, and
+	 * one that relies on the other is seen when the searcher stops.
+	 * mutant: swap survives: it is the same for nothing. */
+	cc__add(&i->searching, 1, CC__RELAXED);
+	cc__sub(&i->sleepers, 1, CC__RELAXED);
 	return how;
 }
 
@@ -68,9 +73,9 @@ bool cc__idle_wake(struct cc__idle *i, unsigned number)
 		return false;
 	CC__EVENT(CC__EV_POKE, i, number + 1, 0);
 	if (how == CC__POLLING)
-		/* Acquire: the bell, from in_poller; should it be a later one, then
-		 * that one rings for nothing. */
-		cc__poll_ring(cc__load(&n->bell, CC__ACQUIRE));
+		/* Relaxed: in_poller's, which end_sleep has seen; should it be a later
+		 * one, then that one rings for nothing. */
+		cc__poll_ring(cc__load(&n->bell, CC__RELAXED));
 	else
 		cc__futex_wake(&n->asleep, 1);
 	return true;
@@ -81,8 +86,8 @@ void cc__idle_wake_one(struct cc__idle *i)
 {
 	/* Relaxed: a worker that is not in the count does not sleep yet. */
 	const uint32_t count = cc__load(&i->count, CC__RELAXED);
-	/* Seq_cst: one order with the sleeper's. */
-	const uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST) & ~CC__WATCHING;
+	/* Relaxed: a preference. */
+	const uint32_t keeper = cc__load(&i->keeper, CC__RELAXED) & ~CC__WATCHING;
 
 	for (uint32_t k = 0; k < count; k++)
 		/* Relaxed: a preference. */
@@ -106,29 +111,28 @@ void cc__idle_wake_all(struct cc__idle *i)
 
 static bool on_watch(const struct cc__idle *i)
 {
-	return cc__load(&i->keeper, CC__SEQ_CST) & CC__WATCHING;	/* Seq_cst: one order */
+	/* Relaxed: as above, or after the exchange in cc__idle_found. */
+	return cc__load(&i->keeper, CC__RELAXED) & CC__WATCHING;
 }
 
 void cc__idle_call(struct cc__idle *i, uint32_t left)
 {
 	if (anybody_searches(i))
 		return;
-	/* Seq_cst: after the generation; see the drawing.  Relaxed: a heuristic. */
-	if ((cc__load(&i->keeper, CC__SEQ_CST) & CC__WATCHING) &&
-	    left < cc__load(&i->patience, CC__RELAXED))
+	/* Relaxed: a heuristic. */
+	if (on_watch(i) && left < cc__load(&i->patience, CC__RELAXED))
 		return;
 	cc__idle_wake_one(i);
 }
 
 void cc__idle_pushed_outside(struct cc__idle *i, int target)
 {
-	/* Seq_cst, all: the generation before the look at the sleepers. */
-	cc__add(&i->outside, 1, CC__SEQ_CST);
-	cc__fence_light();	/* and what was queued: against the heavy one in cc__idle_found */
-	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0)
-		cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
-	else if (target == CC__ANY)
+	/* Release, light fence, relaxed: as in cc__idle_pushed. */
+	cc__add(&i->outside, 1, CC__RELEASE);
+	cc__fence_light();
+	if (cc__load(&i->sleepers, CC__RELAXED) == 0)
 		return;
+	cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
 	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || anybody_searches(i))
 		return;
 	/* The target runs, and perhaps for long.  A watch sees whether it comes by;
@@ -142,23 +146,24 @@ void cc__idle_timer(struct cc__idle *i, cc_time deadline)
 	uint32_t keeper;
 
 	cc__fence_light();	/* the timer before the look: against cc__idle_sleep's */
-	/* Seq_cst, both: after the fence. */
-	if (cc__load(&i->sleepers, CC__SEQ_CST) == 0)
+	/* Relaxed, all: after the fence. */
+	if (cc__load(&i->sleepers, CC__RELAXED) == 0)
 		return;
-	keeper = cc__load(&i->keeper, CC__SEQ_CST) & ~CC__WATCHING;
+	keeper = cc__load(&i->keeper, CC__RELAXED) & ~CC__WATCHING;
 	if (keeper == 0)
 		cc__idle_wake_one(i);
-	/* Seq_cst: what the keeper wrote after it had seen the timers, or what it
-	 * wrote before it was the keeper, CC_FOREVER. */
-	else if (deadline < cc__load(&i->nap[keeper - 1].until, CC__SEQ_CST))
+	/* What the keeper wrote after it had seen the timers, or what it wrote before it
+	 * was the keeper, CC_FOREVER. */
+	else if (deadline < cc__load(&i->nap[keeper - 1].until, CC__RELAXED))
 		cc__idle_wake(i, keeper - 1);
 }
 
 void cc__idle_poll(struct cc__idle *i)
 {
-	/* Seq_cst, all: after the wait has begun.  Who searches falls asleep in the
-	 * poller, or comes to cc__idle_found; a watch is over soon. */
-	if (cc__load(&i->sleepers, CC__SEQ_CST) != 0 && !anybody_searches(i) && !on_watch(i))
+	cc__fence_light();	/* the wait before the look: against cc__idle_sleep's */
+	/* Relaxed: after the fence.  Who searches falls asleep in the poller, or comes to
+	 * cc__idle_found; a watch is over soon. */
+	if (cc__load(&i->sleepers, CC__RELAXED) != 0 && !anybody_searches(i) && !on_watch(i))
 		cc__idle_wake_one(i);
 }
 
@@ -175,20 +180,19 @@ void cc__idle_wake_was(struct cc__idle *i, bool worth_it)
 
 uint64_t cc__idle_generations(const struct cc__idle *i)
 {
-	/* Acquire: a worker that was added. */
-	const uint32_t count = cc__load(&i->count, CC__ACQUIRE);
-	/* Seq_cst: pairs with the push from outside. */
-	uint64_t sum = cc__load(&i->outside, CC__SEQ_CST);
+	/* Relaxed: what a worker that was added has pushed, the look after the fence has. */
+	const uint32_t count = cc__load(&i->count, CC__RELAXED);
+	/* Acquire, all: what was queued before, for the probe that follows. */
+	uint64_t sum = cc__load(&i->outside, CC__ACQUIRE);
 
 	for (uint32_t k = 0; k < count; k++)
-		/* Acquire: what was queued before, for the probe that follows. */
 		sum += cc__load(&i->nap[k].generation, CC__ACQUIRE);
 	return sum;
 }
 
 void cc__idle_search(struct cc__idle *i)
 {
-	cc__add(&i->searching, 1, CC__SEQ_CST);	/* Seq_cst: before the snapshot */
+	cc__add(&i->searching, 1, CC__RELAXED);	/* Relaxed: as in end_sleep */
 }
 
 /* Deadlines or descriptors that nobody looks after (I7). */
@@ -196,15 +200,16 @@ static bool unattended(const struct cc__idle *i, const struct cc__idle_ops *ops,
 {
 	if (ops->poller != NULL && ops->poller->unattended(arg))
 		return true;
-	/* Seq_cst: one order with cc__idle_timer's look. */
-	return cc__load(&i->keeper, CC__SEQ_CST) == 0 && ops->deadline(arg) != CC_FOREVER;
+	/* Relaxed: after the fence. */
+	return cc__load(&i->keeper, CC__RELAXED) == 0 && ops->deadline(arg) != CC_FOREVER;
 }
 
 void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
 {
-	/* Seq_cst, both: a push that saw us searching comes before. */
-	if ((int32_t)cc__sub(&i->searching, 1, CC__SEQ_CST) > 1 ||
-	    cc__load(&i->sleepers, CC__SEQ_CST) == 0 || on_watch(i))
+	/* Acquire: who has stopped before us, to sleep or from a watch.  Release: the same to
+	 * who comes after us.  Relaxed: after it. */
+	if ((int32_t)cc__sub(&i->searching, 1, CC__ACQ_REL) > 1 ||
+	    cc__load(&i->sleepers, CC__RELAXED) == 0 || on_watch(i))
 		return;
 	cc__fence_heavy();	/* against the pusher's light one: what it left, we see */
 	if (ops->left(arg) || unattended(i, ops, arg))
@@ -213,7 +218,9 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 
 void cc__idle_give_up(struct cc__idle *i)
 {
-	cc__sub(&i->searching, 1, CC__SEQ_CST);	/* Seq_cst: as in cc__idle_found */
+	/* Acquire, release: as in cc__idle_found. */
+	cc__sub(&i->searching, 1, CC__ACQ_REL);
+	cc__fence_light();	/* who was the keeper is not: against cc__idle_sleep's */
 }
 
 /* The keeper's word if we are it; else 0.  A watch takes the role from a keeper
@@ -221,18 +228,14 @@ void cc__idle_give_up(struct cc__idle *i)
 static uint32_t become_keeper(struct cc__idle *i, unsigned number, bool watching)
 {
 	const uint32_t mine = (number + 1) | (watching ? CC__WATCHING : 0);
-	/* Seq_cst, all: announced before we stop searching and look at the timers. */
-	uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST);
+	/* Relaxed, all: the fence in cc__idle_sleep comes before our look at the timers. */
+	uint32_t keeper = cc__load(&i->keeper, CC__RELAXED);
 
+	cc__store(&i->nap[number].until, CC_FOREVER, CC__RELAXED);
 	while (keeper == 0 || (watching && !(keeper & CC__WATCHING)))
-		if (cc__cas_weak(&i->keeper, &keeper, mine, CC__SEQ_CST, CC__SEQ_CST))
+		if (cc__cas_weak(&i->keeper, &keeper, mine, CC__RELAXED, CC__RELAXED))
 			return mine;
 	return 0;
-}
-
-static cc_time earlier(cc_time a, cc_time b)
-{
-	return a < b ? a : b;
 }
 
 /* Announced, and no longer searching: sleep in the poller if that is needed and nobody
@@ -244,9 +247,10 @@ static bool in_poller(struct cc__nap *n, const struct cc__idle_ops *ops, void *a
 
 	if (bell == NULL)
 		return false;
-	cc__store(&n->bell, bell, CC__RELEASE);	/* Release: to the acquire in cc__idle_wake */
-	/* Seq_cst: as the announcement.  Failed: somebody has woken us already. */
-	if (cc__cas(&n->asleep, &asleep, CC__POLLING, CC__SEQ_CST, CC__SEQ_CST))
+	cc__store(&n->bell, bell, CC__RELAXED);	/* Relaxed: the exchange follows */
+	/* Release: the bell, to the exchange in end_sleep.  Failed: somebody has woken us
+	 * already. */
+	if (cc__cas(&n->asleep, &asleep, CC__POLLING, CC__RELEASE, CC__RELAXED))
 		return true;
 	ops->poller->release(arg);
 	return false;
@@ -254,8 +258,8 @@ static bool in_poller(struct cc__nap *n, const struct cc__idle_ops *ops, void *a
 
 static enum cc__awake sleep_on_word(struct cc__nap *n, cc_time deadline)
 {
-	/* Acquire: whoever woke us, though the next probe finds out. */
-	while (cc__load(&n->asleep, CC__ACQUIRE) != CC__AWAKE)
+	/* Relaxed: end_sleep follows. */
+	while (cc__load(&n->asleep, CC__RELAXED) != CC__AWAKE)
 		if (cc__futex_wait(&n->asleep, CC__ASLEEP, deadline) == ETIMEDOUT)
 			return CC__TIMED_OUT;
 	return CC__WOKEN;
@@ -266,8 +270,8 @@ static enum cc__awake sleep_in_poller(struct cc__nap *n, const struct cc__idle_p
 {
 	if (poller->await(arg, deadline))
 		return CC__NOT_SLEPT;	/* for nothing, that is */
-	/* Acquire: as above. */
-	return cc__load(&n->asleep, CC__ACQUIRE) == CC__AWAKE ? CC__WOKEN : CC__TIMED_OUT;
+	/* Relaxed: as above. */
+	return cc__load(&n->asleep, CC__RELAXED) == CC__AWAKE ? CC__WOKEN : CC__TIMED_OUT;
 }
 
 enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snapshot,
@@ -275,28 +279,29 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
                               cc_time most)
 {
 	struct cc__nap *mine = &i->nap[number];
+	uint32_t keeper = become_keeper(i, number, watch != CC_FOREVER);
 	enum cc__awake how = CC__NOT_SLEPT;
-	uint32_t keeper;
 	bool polls, moved;
 
-	/* Seq_cst, all: announced before we stop searching, so that a push finds us
-	 * as one or the other.  Counted before we can be woken: the count of sleepers
-	 * is never low. */
-	cc__store(&mine->until, CC_FOREVER, CC__SEQ_CST);
-	cc__add(&i->sleepers, 1, CC__SEQ_CST);
-	cc__store(&mine->asleep, CC__ASLEEP, CC__SEQ_CST);
-	keeper = become_keeper(i, number, watch != CC_FOREVER);
-	cc__sub(&i->searching, 1, CC__SEQ_CST);
+	cc__add(&i->sleepers, 1, CC__RELAXED);	/* Relaxed: the fence follows */
+	/* Release: counted before we can be woken, so that the count is never low.
+	 * mutant: release -> relaxed survives: the explorer has no load buffering. */
+	cc__store(&mine->asleep, CC__ASLEEP, CC__RELEASE);
+	/* Release: announced before we stop searching, to who stops after us. */
+	cc__sub(&i->searching, 1, CC__RELEASE);
 	cc__fence_heavy();
 	polls = in_poller(mine, ops, arg);
-	/* Also what orders `stay` after a push that did not find us announced. */
-	moved = cc__idle_generations(i) != snapshot;
+	/* Also what orders `stay` after a push that did not find us announced.  Relaxed: after
+	 * the fence; the keeper whom we relied on may have left, and did not find us announced
+	 * (cc__idle_give_up). */
+	moved = cc__idle_generations(i) != snapshot ||
+	        (keeper == 0 && cc__load(&i->keeper, CC__RELAXED) == 0);
 	if ((!moved || on_watch(i)) && !ops->stay(arg)) {
-		cc_time deadline = cc__from_now(keeper != 0 ? earlier(watch, most) : most);
+		cc_time deadline = cc__from_now(keeper != 0 ? cc__earlier(watch, most) : most);
 
 		if (keeper != 0) {
-			deadline = earlier(deadline, ops->deadline(arg));
-			cc__store(&mine->until, deadline, CC__SEQ_CST);	/* Seq_cst: see cc__idle_timer */
+			deadline = cc__earlier(deadline, ops->deadline(arg));
+			cc__store(&mine->until, deadline, CC__RELAXED);	/* Relaxed: see cc__idle_timer */
 		}
 		how = polls ? sleep_in_poller(mine, ops->poller, arg, deadline)
 		            : sleep_on_word(mine, deadline);
@@ -305,8 +310,8 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	}
 	if (end_sleep(i, mine) == CC__AWAKE)
 		cc__count(&mine->wakes);
-	/* Seq_cst: before the next probe.  It may have been taken from us. */
-	cc__cas(&i->keeper, &keeper, 0, CC__SEQ_CST, CC__SEQ_CST);
+	/* Relaxed: before we stop searching.  It may have been taken from us. */
+	cc__cas(&i->keeper, &keeper, 0, CC__RELAXED, CC__RELAXED);
 	return how;
 }
 

@@ -36,7 +36,8 @@
  *     runtime ended.  A stray wake makes the next owner look around, no more.
  *
  * Generations have one writer each, a worker; threads outside share one.  The
- * sleeper pays for the order (heavy fence), the pusher does not. */
+ * sleeper pays for the order (heavy fence), the pusher does not.  Whoever has stopped
+ * searching is seen by who stops after it: both write the one count. */
 #ifndef CC__SCHED_IDLE_H
 #define CC__SCHED_IDLE_H
 
@@ -85,8 +86,8 @@ static inline bool cc__idle_pushed(struct cc__idle *i, struct cc__nap *mine)
 	 * cc__idle_generations. */
 	cc__store(&mine->generation, cc__load(&mine->generation, CC__RELAXED) + 1, CC__RELEASE);
 	cc__fence_light();	/* against the heavy one in cc__idle_sleep */
-	/* Seq_cst: after the generation; see the drawing. */
-	return __builtin_expect(cc__load(&i->sleepers, CC__SEQ_CST) != 0, 0);
+	/* Relaxed: after the fence; see the drawing. */
+	return __builtin_expect(cc__load(&i->sleepers, CC__RELAXED) != 0, 0);
 }
 void cc__idle_call(struct cc__idle *i, uint32_t left);
 

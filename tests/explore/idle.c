@@ -497,6 +497,32 @@ IDLE_SCENARIO(idle_keeper_called_away, .init = three_workers_with_a_timer,
               .body = {set_timer_and_hog, hog_1, work_2, push_0_to_worker_1}, .daemon = 6,
               .weak = MC_NONE, .bound = 1, .final = rung_once_and_one_taken)
 
+/* A temporary one (search.c) whose time is over: it retires. */
+static void sleep_once_and_retire(void)
+{
+	unsigned me = 1;
+	uint64_t snapshot;
+
+	cc__idle_search(idle);
+	snapshot = cc__idle_generations(idle);
+	MC_ASSERT(!probe(me));
+	cc__idle_sleep(idle, me, snapshot, &ops, &me, CC_FOREVER, 0);
+	MC_ASSERT(!probe(me));
+	cc__idle_give_up(idle);
+	cc__idle_wake_one(idle);
+}
+
+static void three_workers_and_a_timer_that_is_set(void)
+{
+	start(3);
+	with_timers = true;
+	cc__init(&bell, cc__now() + CC_SEC);
+}
+/* It was the keeper, and another one falls asleep meanwhile, relying on it. */
+IDLE_SCENARIO(idle_keeper_retires, .init = three_workers_and_a_timer_that_is_set,
+              .body = {sleep_once_and_retire, work_2}, .daemon = 2, .bound = 2,
+              .final = rung_once)
+
 /* ---- the end ---- */
 
 /* Nobody is counted who does not sleep or search (I4). */
@@ -542,6 +568,28 @@ static void push_anew(void)
 IDLE_SCENARIO(idle_stray_wake_in_the_next_life, .init = two_workers_with_boxes,
               .body = {push_0_to_worker_1, take_and_begin_anew, push_anew}, .daemon = 2, .weak = 1,
               .final = two_taken)
+
+/* The last one lets go of it only when it has left nothing to be done. */
+static void end_life(void)
+{
+	cc__idle_free(idle);
+}
+
+static struct cc__idle *next;
+
+static void begin_life(void)
+{
+	next = cc__idle_new();
+	cc__store(&next->count, 1, CC__RELAXED);
+}
+
+static void still_one(void)
+{
+	mc_outcome(next == idle ? "same" : "other");
+	MC_ASSERT(cc__peek(&next->count) == 1);
+}
+SCENARIO(idle_next_life_begins_after_the_last, .init = two_workers, .body = {end_life, begin_life},
+         .final = still_one, .outcomes = "same other")
 
 /* ---- holes: each must be found ---- */
 
