@@ -47,9 +47,9 @@ void cc__later_fire(void *object, uint64_t id)
 	bool mine;
 
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	/* Acquire: pairs with the release in cc__frame_begin; an id never comes back, so
+	/* Relaxed: the mark was set under the lock, after the id; an id never comes back, so
 	 * the mark beside it is this task's. */
-	mine = (cc__load(&f->handle, CC__ACQUIRE) & CC__HANDLE_ID) == id && cc__later_take(f);
+	mine = (cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID) == id && cc__later_take(f);
 	cc__unlock(&f->done.lock);
 	if (mine)
 		cc__later_begin(f);
@@ -63,6 +63,7 @@ static cc_time recently(struct cc__worker *here)
 {
 	if (here == NULL)
 		return cc__now();
+	/* mutant: == -> != survives: 0 has passed as well. */
 	if (here->clock == 0)
 		here->clock = cc__now();
 	return here->clock;
@@ -77,7 +78,7 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 	const cc_time now = recently(here);
 	bool first;
 
-	if (start <= now)
+	if (start <= now)	/* mutant: <= -> < survives: its timer is due at once. */
 		return false;
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
 	*t = (struct cc__timer){.deadline = start, .object = marked(f), .value = id};
@@ -88,9 +89,11 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 	/* It may have begun and ended by now; idle outlives its runtime (I8). */
 	if (first)
 		cc__idle_timer(idle, start);
-	/* Seq_cst: after the frame was made, against the store in cancel_tasks, whose walk
-	 * may have come before the mark.  The caller, who spawns, keeps s alive. */
-	if (cc__load(&s->cancel, CC__SEQ_CST) != 0)
+	/* Relaxed, after the light fence: against the store and the heavy fence in
+	 * cancel_tasks, whose walk may have come before the frame, or before the mark.  The
+	 * caller, who spawns, keeps s alive. */
+	cc__fence_light();
+	if (cc__load(&s->cancel, CC__RELAXED) != 0)
 		cc__later_fire(marked(f), id);
 	return true;
 }

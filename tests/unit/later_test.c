@@ -161,15 +161,49 @@ static int recall_many(void *arg)
 	return 0;
 }
 
+/* No timer is left of those that were recalled: their frames are others' by now. */
+static bool wheels_are_empty(CCRuntime *rt)
+{
+	const struct cc__sched *s = (const struct cc__sched *)(const void *)rt;
+	uint32_t levels = 0;
+
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__ACQUIRE); i++) {
+		struct cc__timers *h = &s->worker[i]->timers;
+
+		cc__lock(&h->lock, CC__RANK_TIMER);
+		levels |= h->levels;
+		cc__unlock(&h->lock);
+	}
+	return levels == 0;
+}
+
 TEST(recalled_tasks_never_run)	/* covers: SCH-70/u */
 {
 	CCRuntime *rt = start(2, 10 * CC_SEC);
 
 	recall_many(NULL);	/* of the default runtime, by a thread */
 	CHECK_EQ(join(spawn(rt, recall_many, NULL)), 0);
+	CHECK(wheels_are_empty(rt));
 	TEST_UNTIL(stats(rt).tasks_live == 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK_EQ(cc_shutdown(), 0);
+}
+
+static int recall_it(void *arg)
+{
+	return cc_task_recall(*(CCTask *)arg);
+}
+
+TEST(recall_by_a_task_of_another_runtime_is_counted_where_it_was)
+{
+	CCRuntime *rt = start(1, 10 * CC_SEC), *other = start(1, 10 * CC_SEC);
+	CCTask t = spawn_at(rt, in_an_hour(), not_to_run, NULL);
+
+	CHECK_EQ(join(spawn(other, recall_it, &t)), 0);
+	CHECK_EQ(stats(rt).tasks_live, 0);
+	TEST_UNTIL(stats(other).tasks_live == 0);
+	CHECK_EQ(cc_runtime_free(other), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 TEST(recall_comes_too_late)

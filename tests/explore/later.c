@@ -1,0 +1,212 @@
+/* later.c - a task that begins at a time, on the real frames and wheel: its time, a recall
+ * and the end of its runtime may come at once, and one of them has it (B1).  A timer that
+ * was on its way meanwhile does nothing to whoever has the frame then.
+ *
+ * Everybody here is outside of the runtime; its one worker is a wheel.
+ *
+ * defines: MC_SYMMETRIC=1
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c sched/later.c
+ * sched/timer.c */
+#include <errno.h>
+#include <limits.h>
+
+#define SHIM_REAL_SLAB
+#define SHIM_SCHEDULER
+#include "shim_pages.h"
+#include "shim_wait.h"
+#include "sched/later.h"
+#include "sched/worker.h"
+
+enum { WHEN = 2 * CC_SEC / CC__TIMER_UNIT * CC__TIMER_UNIT };	/* the clock begins at one */
+
+static struct cc__sched home;
+static struct cc__worker wheel;
+static CCTask task[2];		/* the second: perhaps the frame's next life */
+static int made[2];		/* what its spawner has left for it; plain */
+static cc__a32 begun[2];
+static bool recalled[2];	/* each recaller's own */
+
+/* ---- the rest of the runtime ---- */
+
+struct cc__frame_cache *cc__frame_cache_here(void)
+{
+	return NULL;
+}
+
+bool cc__sched_run_here(CCTask t, int *result)
+{
+	(void)t, (void)result;
+	return false;
+}
+
+void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
+{
+	(void)f, (void)bottom, (void)size;
+}
+
+struct cc__worker *cc__worker_here(void)
+{
+	return NULL;
+}
+
+struct cc__worker *cc__worker_next(struct cc__sched *s)
+{
+	MC_ASSERT(s == &home);
+	return &wheel;
+}
+
+static bool kept;	/* the keeper was told */
+
+void cc__idle_timer(struct cc__idle *i, cc_time deadline)
+{
+	(void)i;
+	MC_ASSERT(deadline == WHEN);
+	kept = true;
+}
+
+static cc__a32 ending;		/* as in idle.h: somebody waits for the last task */
+static bool told, seen;		/* he has been told; has seen by himself */
+
+void cc__idle_one_less(struct cc__idle *i)
+{
+	(void)i;
+	told = cc__load(&ending, CC__SEQ_CST) != 0;
+}
+
+void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline)
+{
+	(void)fiber, (void)ticket, (void)deadline;
+	mc_fail("nobody waits");
+}
+
+struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber)
+{
+	(void)fiber;
+	mc_fail("nobody waits");
+}
+
+/* It is queued: a worker runs it at once, to its end. */
+void cc__schedule(struct cc__parker *p)
+{
+	struct cc__fiber *f = cc__fiber_of(p);
+	/* Relaxed: it is ours. */
+	const uint64_t id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID;
+
+	MC_ASSERT(made[id - 1] == 1);
+	cc__add(&begun[id - 1], 1, CC__RELAXED);
+	cc__word_claim(p, 1);
+	if (cc__frame_end(f, 0, false))
+		cc__frame_put(NULL, f);
+}
+
+/* ---- who takes part ---- */
+
+static void spawn(int which)
+{
+	struct cc__fiber *f = cc__frame_get(NULL);
+	const uint64_t id = (uint64_t)which + 1;
+
+	made[which] = 1;
+	task[which] = (CCTask){.frame = f, .id = id};
+	cc__frame_begin(f, &home, id, NULL, false);
+	MC_ASSERT(cc__later_set(&home, NULL, f, id, WHEN));
+}
+
+static void no_task(void)
+{
+	cc__timers_init(&wheel.timers);
+}
+
+static void one_task(void)
+{
+	no_task();
+	spawn(0);
+	MC_ASSERT(kept);
+}
+
+static void spawn_first(void)
+{
+	spawn(0);
+}
+
+static void recall(int which)
+{
+	const int err = cc_task_recall(task[which]);
+
+	MC_ASSERT(err == 0 || err == EALREADY || err == EINVAL);
+	if ((recalled[which] = err == 0))
+		made[which] = 2;	/* nobody looks at it any more */
+}
+
+static void recall_first(void)
+{
+	recall(0);
+}
+
+static void recall_and_spawn(void)
+{
+	recall(0);
+	spawn(1);
+}
+
+static void run(void)
+{
+	cc__timers_run(&wheel.timers, WHEN, UINT_MAX, cc__later_fire);
+}
+
+/* As the end of a runtime does (cancel_tasks in sched.c). */
+static void cancel(void)
+{
+	cc__store(&home.cancel, 1, CC__SEQ_CST);
+	cc__fence_heavy();
+	cc__fiber_unpark_all(&home);
+}
+
+/* ---- what must hold ---- */
+
+static void ended(int which)
+{
+	MC_ASSERT(cc__peek(&begun[which]) + recalled[which] == 1);
+}
+
+static void first_ended(void)
+{
+	ended(0);
+	MC_ASSERT(wheel.timers.levels == 0 && wheel.timers.reached.first == NULL);
+	MC_ASSERT(cc__peek(&home.recalled_outside) == recalled[0]);
+	mc_outcome(recalled[0] ? "recalled" : "begun");
+}
+
+/* The second begins by this run or by the next. */
+static void both_ended(void)
+{
+	ended(0);
+	run();
+	ended(1);
+	mc_outcome(task[0].frame == task[1].frame ? "same" : "other");
+}
+
+SCENARIO(later_recall_against_its_time, .init = one_task, .body = {recall_first, run},
+         .final = first_ended, .outcomes = "recalled begun")
+SCENARIO(later_timer_and_the_next_life, .init = one_task, .body = {recall_and_spawn, run},
+         .bound = 2, .final = both_ended, .outcomes = "same other")
+SCENARIO(later_time_against_the_end, .init = one_task, .body = {cancel, run}, .bound = 2,
+         .weak = 1, .final = first_ended)
+SCENARIO(later_spawn_against_the_end, .init = no_task, .body = {spawn_first, cancel},
+         .final = first_ended)
+SCENARIO(later_recall_against_the_end, .init = one_task, .body = {recall_first, cancel},
+         .final = first_ended, .outcomes = "recalled begun")
+
+/* Who waits for the last task sees that it was taken back, or is told. */
+static void wait_for_the_last(void)
+{
+	cc__store(&ending, 1, CC__SEQ_CST);
+	seen = cc__load(&home.recalled_outside, CC__SEQ_CST) == 1;
+}
+
+static void told_or_seen(void)
+{
+	MC_ASSERT(recalled[0] && (told || seen));
+}
+SCENARIO(later_recall_of_the_last, .init = one_task, .body = {recall_first, wait_for_the_last},
+         .final = told_or_seen)
