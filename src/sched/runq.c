@@ -230,14 +230,15 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 	loot->count = (loot->fiber[0] = cc__runq_take_offer(q)) != NULL;
 	if (loot->count > 0)
 		return true;
-	/* Acquire: the thief before us (3), whose gift field we take over. */
-	if (!cc__cas(&q->want, &want, asked, CC__ACQUIRE, CC__RELAXED))
+	/* Relaxed: what the thief before us left (3) comes with a gift, or with the heavy
+	 * fence. */
+	if (!cc__cas(&q->want, &want, asked, CC__RELAXED, CC__RELAXED))
 		return false;
 	while (patience-- > 0) {
 		/* Acquire: pairs with the release in cc__runq_meet_thief (4). */
 		if (cc__load(&q->want, CC__ACQUIRE) == CC__GIVEN)
 			return take_gift(q, loot);
-		cc__relax();
+		cc__relax();	/* mutant: delete cc__relax survives: how long it takes. */
 	}
 	want = asked;
 	/* Relaxed on success: the heavy fence follows. */
@@ -254,6 +255,7 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 
 void cc__runq_init(struct cc__runq *q)
 {
+	/* mutant: < -> <= survives: behind the lanes there is nothing yet. */
 	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++) {
 		q->lane[kind].slot = q->first_slots[kind];
 		q->lane[kind].mask = CC__LANE_FIRST - 1;
