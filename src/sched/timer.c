@@ -54,6 +54,7 @@ static void list_emptied(struct cc__timers *h, struct cc__timer **list)
 {
 	const uintptr_t index = ((uintptr_t)list - (uintptr_t)h->slot) / sizeof h->slot[0];
 
+	/* mutant: < -> <= survives: there is no such level. */
 	if (index < CC__TIMER_LEVELS * CC__TIMER_SLOTS)
 		clear_bit(h, (unsigned)index / CC__TIMER_SLOTS, (unsigned)index % CC__TIMER_SLOTS);
 }
@@ -137,7 +138,7 @@ static bool advance(struct cc__timers *h, uint64_t now)
 	set_from(h->reached.first, &h->reached.first);
 	slot->first = NULL;
 	clear_bit(h, level, digit);
-	return true;
+	return true;	/* mutant: true -> false survives: the next collection goes on. */
 }
 
 static void note_earliest(struct cc__timers *h)

@@ -320,23 +320,6 @@ TEST(timers_are_removed_from_any_place)
 			}
 }
 
-/* The list that is left empty lies right behind the wheel's own. */
-TEST(timer_may_lie_beside_its_wheel)
-{
-	struct {
-		struct cc__timers h;
-		struct cc__timer first, second;
-	} s = {.first = {.deadline = UNIT}, .second = {.deadline = UNIT}};
-
-	cc__timers_init(&s.h);
-	cc__timers_add(&s.h, &s.second, 0);
-	cc__timers_add(&s.h, &s.first, 0);
-	CHECK(cc__timers_remove(&s.h, &s.second));
-	CHECK(wheel_is_sound(&s.h, 1));
-	CHECK(cc__timers_remove(&s.h, &s.first));
-	CHECK(wheel_is_sound(&s.h, 0));
-}
-
 TEST(timer_is_armed_from_add_to_remove)
 {
 	struct cc__timer a = {.deadline = UNIT}, b = {.deadline = 2 * UNIT};
