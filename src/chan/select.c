@@ -330,31 +330,28 @@ static void unlock_each(struct select *s)
 
 /* ---- sleep ---- */
 
-/* S3.  False: one of them is over, and the group decided. */
+/* S3.  False: one of them is over, and the group decided.  Those after it are not listed,
+ * which they tell by having no lock. */
 static bool list_others(struct select *s)
 {
+	bool open = true;
+
 	for (uint32_t n = 0; n < s->nodes; n++) {
 		struct cc__case *node = &s->node[n];
 
-		if (node->ops != &cc__waitq_ops && !node->ops->publish(node->object, &node->w))
-			return false;
+		if (node->ops == &cc__waitq_ops)
+			continue;
+		node->w.lock = NULL;
+		open = open && node->ops->publish(node->object, &node->w);
 	}
-	return true;
+	return open;
 }
 
 /* All are listed.  The outcome; *won is a node, or s->nodes. */
 static int sleep_on(struct select *s, struct cc__group *g, uint32_t *won)
 {
-	int result;
-
-	if (list_others(s))
-		result = cc__group_sleep(g, s->node, s->nodes, s->deadline, won);
-	else
-		result = cc__group_give_up(g, s->node, s->nodes, won);
-	for (uint32_t n = 0; n < s->nodes; n++)
-		if (s->node[n].ops != &cc__waitq_ops)
-			s->node[n].w.lock = NULL;
-	return result;
+	return list_others(s) ? cc__group_sleep(g, s->node, s->nodes, s->deadline, won)
+	                      : cc__group_give_up(g, s->node, s->nodes, won);
 }
 
 /* The node may be possible: try it, without locks.  True: it is over, with *result. */

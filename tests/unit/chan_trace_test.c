@@ -86,14 +86,18 @@ TEST(a_fast_path_leaves_no_trace)	/* covers: SCH-52/t, CHN-13/t, CHN-20/t */
 	CHECK_EQ(cc_chan_free(c), 0);
 }
 
-/* PARKING before it is listed, PARKED only after; one decision, one wake. */
-static void check_steps(const void *who)
+/* What it waits for is told before, and once: PARKING before it is listed, PARKED only after;
+ * one decision, one wake. */
+static void check_steps(const void *who, const CCChan *c)
 {
+	const int told = find(CC__EV_FOR, who, 0);
 	const int parking = find_move(who, CC__PARKING, 0);
 	const int listed = find(CC__EV_LIST, who, 0);
 	const int parked = find_move(who, CC__PARKED, 0);
 
-	CHECK(parking >= 0 && parking < listed && listed < parked);
+	CHECK(told >= 0 && told < parking && parking < listed && listed < parked);
+	CHECK(records[told].a == CC__FOR_CHAN && records[told].b == (uintptr_t)c);
+	CHECK_EQ(count_events(CC__EV_FOR, who), 1);
 	CHECK_EQ(count_events(CC__EV_LIST, who), 1);
 	CHECK_EQ(count_events(CC__EV_DECIDE, who), 1);
 	CHECK(find(CC__EV_DECIDE, who, 0) > listed);
@@ -117,7 +121,7 @@ TEST(who_waits_is_told_as_his_kind_does)
 		until_parked(&receiver.s);
 		CHECK_EQ(send_number(c, 4, CC_FOREVER), 0);
 		CHECK_EQ(finish(&receiver), 0);
-		check_steps(cc__load(&receiver.s.who, CC__ACQUIRE));
+		check_steps(cc__load(&receiver.s.who, CC__ACQUIRE), c);
 		CHECK_EQ(count_decided(ring ? CC__REASON_SIGNAL : CC__REASON_DATA), 1);
 		CHECK_EQ(count_events(CC__EV_LIST, self), 0);	/* the sender was not */
 		free_chan(c);
@@ -165,7 +169,7 @@ TEST(close_decides_for_everybody_once)	/* covers: CHN-32/t, LIF-50/t, RES-12/t *
 			CHECK_EQ(finish(&receiver[i]), EPIPE);
 		CHECK_EQ(count_decided(CC__REASON_CLOSE), MANY);
 		for (int i = 0; i < MANY; i++)
-			check_steps(cc__load(&receiver[i].s.who, CC__ACQUIRE));
+			check_steps(cc__load(&receiver[i].s.who, CC__ACQUIRE), c);
 		free_chan(c);
 	}
 }
