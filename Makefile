@@ -44,9 +44,9 @@ bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)
 
-accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too
+accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too, PART=races for those alone
 	@tools/setup build test
-	@LONG=$(LONG) tools/accept $(AREA)
+	@LONG=$(LONG) PART="$(PART)" tools/accept $(AREA)
 
 explore: ## search the interleavings of the wait protocols
 	@tools/setup build test
