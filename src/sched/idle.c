@@ -23,7 +23,9 @@ struct cc__idle *cc__idle_new(void)
 	if (i != NULL) {
 		/* mutant: swap survives: nobody looks yet whom it concerns. */
 		cc__store(&i->patience, PATIENCE_LEAST, CC__RELAXED);
+		/* mutant: swap survives: as above. */
 		cc__store(&i->ending, 0, CC__RELAXED);
+		cc__store(&i->reserve, 0, CC__RELAXED);
 	}
 	return i;
 }
@@ -40,6 +42,12 @@ static bool anybody_searches(const struct cc__idle *i)
 {
 	/* Relaxed: after the caller's fence; see the drawing. */
 	return (int32_t)cc__load(&i->searching, CC__RELAXED) > 0;
+}
+
+static bool is_reserve(const struct cc__idle *i, unsigned number)
+{
+	/* Relaxed: its own, or a preference. */
+	return cc__load(&i->reserve, CC__RELAXED) == number + 1;
 }
 
 /* ---- the ends of a sleep ---- */
@@ -81,8 +89,9 @@ bool cc__idle_wake(struct cc__idle *i, unsigned number)
 	return true;
 }
 
-/* Keeper and poller last: their roles would have to be taken over. */
-void cc__idle_wake_one(struct cc__idle *i)
+/* One that takes whatever there is.  Keeper and poller last: their roles would have to be
+ * taken over. */
+static bool wake_able(struct cc__idle *i)
 {
 	/* Relaxed: a worker that is not in the count does not sleep yet. */
 	const uint32_t count = cc__load(&i->count, CC__RELAXED);
@@ -92,11 +101,21 @@ void cc__idle_wake_one(struct cc__idle *i)
 	for (uint32_t k = 0; k < count; k++)
 		/* Relaxed: a preference. */
 		if (k + 1 != keeper && cc__load(&i->nap[k].asleep, CC__RELAXED) != CC__POLLING &&
-		    cc__idle_wake(i, k))
-			return;
+		    !is_reserve(i, k) && cc__idle_wake(i, k))
+			return true;
 	for (uint32_t k = 0; k < count; k++)
-		if (cc__idle_wake(i, k))
-			return;
+		if (!is_reserve(i, k) && cc__idle_wake(i, k))
+			return true;
+	return false;
+}
+
+void cc__idle_wake_one(struct cc__idle *i)
+{
+	/* Relaxed: there is none whom it could concern before. */
+	const uint32_t reserve = cc__load(&i->reserve, CC__RELAXED);
+
+	if (!wake_able(i) && reserve != 0)
+		cc__idle_wake(i, reserve - 1);
 }
 
 void cc__idle_wake_all(struct cc__idle *i)
@@ -290,6 +309,8 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	/* Release: announced before we stop searching, to who stops after us. */
 	cc__sub(&i->searching, 1, CC__RELEASE);
 	cc__fence_heavy();
+	if (is_reserve(i, number) && ops->left(arg))	/* I3 */
+		wake_able(i);
 	polls = in_poller(mine, ops, arg);
 	/* Also what orders `stay` after a push that did not find us announced.  Relaxed: after
 	 * the fence; the keeper whom we relied on may have left, and did not find us announced

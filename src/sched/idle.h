@@ -15,7 +15,8 @@
  *     probed for, and what was queued after it keeps the worker awake, or finds
  *     it announced.
  * I3  A push leaves the wake to a searcher.  So whoever stops searching, last,
- *     and does not sleep, looks for what is left and wakes one for it.
+ *     and does not sleep, looks for what is left and wakes one for it.  So does the
+ *     reserve, which starts no task, when it falls asleep; and it is woken last.
  * I4  Each worker sleeps on a word of its own.  Whoever clears it takes it off the
  *     count and counts it as searching: one announcement, one end.
  * I5  One sleeper is the keeper: it holds the earliest deadline of all timers, and
@@ -66,6 +67,7 @@ struct cc__idle {
 	cc__a32 sleepers;			/* announced */
 	cc__a32 searching;
 	cc__a32 keeper;				/* its number + 1, with CC__WATCHING; 0: none */
+	cc__a32 reserve;			/* its number + 1; 0: none */
 	cc__a32 patience;			/* shorter queues do not end a watch */
 	_Alignas(64) cc__a64 outside;		/* generation of everybody who is no worker */
 	cc__a64 outside_calls;			/* of these, pushes that saw somebody asleep */

@@ -88,6 +88,8 @@ static struct cc__worker *make_worker(struct cc__sched *s)
 	w->born = cc__load(&w->nap->generation, CC__RELAXED);
 	cc__store(&w->nap->wakes, 0, CC__RELAXED);
 	w->only_woken = cc__worker_temporary(w) && w->id == s->config.workers_max;
+	if (w->only_woken)
+		cc__store(&s->idle->reserve, w->id, CC__RELAXED);
 	w->wakes = CC__READY;
 	w->age_at = CC_FOREVER;
 	w->random = 0x9e3779b97f4a7c15u * (n + 1);

@@ -266,6 +266,7 @@ static bool agree_to_end(struct cc__sched *s)
 	if (asked <= CC__ENDING ||
 	    !cc__cas(&s->stopping, &asked, CC__ENDING, CC__RELAXED, CC__RELAXED))
 		return false;
+	cc__fence_light();	/* the end before the look for sleepers: against cc__idle_sleep's */
 	cc__idle_wake_all(s->idle);
 	return true;
 }

@@ -523,6 +523,28 @@ IDLE_SCENARIO(idle_keeper_retires, .init = three_workers_and_a_timer_that_is_set
               .body = {sleep_once_and_retire, work_2}, .daemon = 2, .bound = 2,
               .final = rung_once)
 
+/* ---- the reserve, which may not take what was pushed ---- */
+
+static void three_workers_with_a_reserve(void)
+{
+	start(3);
+	cc__init(&idle->reserve, 2);
+}
+
+static void search_in_vain(void)
+{
+	unsigned me = 1;
+
+	cc__idle_search(idle);
+	for (int n = 0; n < 2; n++)
+		cc__idle_sleep(idle, me, cc__idle_generations(idle), &ops, &me, CC_FOREVER, CC_FOREVER);
+	cc__idle_found(idle, &ops, &me);
+}
+/* It was relied on, or woken instead of another. */
+IDLE_SCENARIO(idle_reserve_passes_on, .init = three_workers_with_a_reserve,
+              .body = {push_and_hog, search_in_vain, work_2}, .daemon = 6, .bound = 1,
+              .weak = 1, .final = one_taken)
+
 /* ---- the end ---- */
 
 /* Nobody is counted who does not sleep or search (I4). */

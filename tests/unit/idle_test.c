@@ -325,6 +325,30 @@ TEST(keeper_and_poller_are_woken_last)
 	end();
 }
 
+/* It starts no task: others are woken instead, whatever their roles. */
+TEST(reserve_is_woken_last_of_all)	/* covers: RES-44/u */
+{
+	begin();
+	cc__store(&idle->reserve, 1, CC__RELEASE);
+	announce(0, CC__ASLEEP);
+	announce(1, CC__ASLEEP);
+	announce(2, CC__POLLING);
+	cc__idle_wake_one(idle);
+	CHECK(was_woken(1));
+	be_keeper(2);
+	cc__idle_wake_one(idle);
+	CHECK(was_woken(1));
+	cc__store(&idle->nap[1].asleep, CC__AWAKE, CC__RELEASE);
+	cc__store(&idle->nap[2].asleep, CC__AWAKE, CC__RELEASE);
+	cc__idle_wake_one(idle);	/* there is nobody else */
+	CHECK(was_woken(0));
+	forget_all();
+	end();
+	begin();
+	CHECK_EQ(cc__load(&idle->reserve, CC__ACQUIRE), 0);
+	end();
+}
+
 TEST(who_is_not_in_the_count_is_left_alone)
 {
 	uint64_t before;
