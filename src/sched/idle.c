@@ -237,9 +237,10 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 
 void cc__idle_give_up(struct cc__idle *i)
 {
-	/* Acquire, release: as in cc__idle_found. */
-	cc__sub(&i->searching, 1, CC__ACQ_REL);
-	cc__fence_light();	/* who was the keeper is not: against cc__idle_sleep's */
+	cc__sub(&i->searching, 1, CC__RELAXED);	/* Relaxed: the fence follows */
+	/* Seq_cst: not searching, nor the keeper, before the caller looks for sleepers:
+	 * against the fence in cc__idle_sleep. */
+	cc__fence(CC__SEQ_CST);
 }
 
 /* The keeper's word if we are it; else 0.  A watch takes the role from a keeper
@@ -251,10 +252,11 @@ static uint32_t become_keeper(struct cc__idle *i, unsigned number, bool watching
 	uint32_t keeper = cc__load(&i->keeper, CC__RELAXED);
 
 	cc__store(&i->nap[number].until, CC_FOREVER, CC__RELAXED);
-	while (keeper == 0 || (watching && !(keeper & CC__WATCHING)))
-		if (cc__cas_weak(&i->keeper, &keeper, mine, CC__RELAXED, CC__RELAXED))
-			return mine;
-	return 0;
+	do
+		if (keeper != 0 && (!watching || (keeper & CC__WATCHING)))
+			return 0;
+	while (!cc__cas_weak(&i->keeper, &keeper, mine, CC__RELAXED, CC__RELAXED));
+	return mine;
 }
 
 /* Announced, and no longer searching: sleep in the poller if that is needed and nobody
@@ -304,7 +306,9 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 
 	cc__add(&i->sleepers, 1, CC__RELAXED);	/* Relaxed: the fence follows */
 	/* Release: counted before we can be woken, so that the count is never low.
-	 * mutant: release -> relaxed survives: the explorer has no load buffering. */
+	 * mutant: release -> relaxed survives: the explorer has no load buffering.
+	 * mutant: swap cc__sub survives: who misses us then has moved a generation, or the
+	 * keeper, which we see after the fence. */
 	cc__store(&mine->asleep, CC__ASLEEP, CC__RELEASE);
 	/* Release: announced before we stop searching, to who stops after us. */
 	cc__sub(&i->searching, 1, CC__RELEASE);

@@ -139,6 +139,24 @@ SCENARIO(symmetric_push_beside_a_searcher_that_finds, .init = other_searches,
 SCENARIO(symmetric_push_beside_a_searcher_that_ends, .init = other_searches,
          .body = {push, search, give_up}, .spurious = MC_NONE, .weak = 1)
 
+/* It was the keeper, and another one relies on it that falls asleep. */
+static void other_keeps(void)
+{
+	other_searches();
+	cc__init(&idle->keeper, 1);
+	cc__init(&timer, CC_SEC);
+}
+
+static void end_sleep_and_give_up(void)
+{
+	uint32_t keeper = 1;
+
+	cc__cas(&idle->keeper, &keeper, 0, CC__RELAXED, CC__RELAXED);	/* as cc__idle_sleep */
+	give_up();
+}
+SCENARIO(symmetric_keeper_ends, .init = other_keeps, .body = {end_sleep_and_give_up, search},
+         .spurious = MC_NONE)
+
 /* It was on watch before.  Another one sleeps, and the pusher's target runs. */
 static void other_watched(void)
 {
@@ -253,8 +271,8 @@ static void doze(void)
 
 	cc__idle_search(idle);
 	cc__idle_sleep(idle, 1, stale, &ops, NULL, CC_FOREVER, CC_FOREVER);
+	saw_monitor = cc__load(&monitor, CC__SEQ_CST) != 0;	/* as cc__sysmon_poke */
 	cc__idle_give_up(idle);
-	saw_monitor = cc__load(&monitor, CC__SEQ_CST) != 0;
 }
 
 static void monitor_is_told(void)
