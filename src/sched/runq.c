@@ -230,9 +230,10 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 	loot->count = (loot->fiber[0] = cc__runq_take_offer(q)) != NULL;
 	if (loot->count > 0)
 		return true;
-	/* Relaxed: what the thief before us left (3) comes with a gift, or with the heavy
-	 * fence. */
-	if (!cc__cas(&q->want, &want, asked, CC__RELAXED, CC__RELAXED))
+	/* Acquire: what the thief before us left (3), and we pass on.
+	 * mutant: acquire -> relaxed survives: the heavy fence, or the gift, brings it as well;
+	 * only TSan does not see that. */
+	if (!cc__cas(&q->want, &want, asked, CC__ACQUIRE, CC__RELAXED))
 		return false;
 	while (patience-- > 0) {
 		/* Acquire: pairs with the release in cc__runq_meet_thief (4). */
