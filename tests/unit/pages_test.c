@@ -6,30 +6,9 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "mappings.h"
 #include "os/pages.h"
-
-static size_t mapped;	/* bytes */
-static bool refuses;
-
-void *__real_mmap(void *, size_t, int, int, int, off_t);
-void *__wrap_mmap(void *, size_t, int, int, int, off_t);
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
-{
-	if (refuses)
-		return MAP_FAILED;
-	mapped += size;
-	return __real_mmap(at, size, prot, flags, fd, offset);
-}
-
-int __real_munmap(void *, size_t);
-int __wrap_munmap(void *, size_t);
-int __wrap_munmap(void *at, size_t size)
-{
-	mapped -= size;
-	return __real_munmap(at, size);
-}
 
 TEST(pages_dense_ones_are_aligned_zero_and_as_many_as_wanted)
 {
@@ -52,8 +31,8 @@ TEST(pages_dense_ones_are_aligned_zero_and_as_many_as_wanted)
 
 TEST(pages_dense_ones_that_are_not_to_be_had)
 {
-	refuses = true;
+	mmap_fails = true;
 	CHECK(cc__pages_map_dense(2 << 20) == NULL);
 	CHECK(cc__pages_map(4096) == NULL);
-	refuses = false;
+	mmap_fails = false;
 }

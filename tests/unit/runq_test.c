@@ -7,33 +7,10 @@
 #include "test.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "frames.h"
+#include "mappings.h"
 #include "sched/runq.h"
-
-/* ---- mmap, which may be told to fail ---- */
-
-static bool mmap_fails;
-static size_t mapped;	/* bytes that are not given back yet */
-
-void *__real_mmap(void *, size_t, int, int, int, off_t);
-void *__wrap_mmap(void *, size_t, int, int, int, off_t);
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
-{
-	if (mmap_fails)
-		return MAP_FAILED;
-	mapped += size;
-	return __real_mmap(at, size, prot, flags, fd, offset);
-}
-
-int __real_munmap(void *, size_t);
-int __wrap_munmap(void *, size_t);
-int __wrap_munmap(void *at, size_t size)
-{
-	mapped -= size;
-	return __real_munmap(at, size);
-}
 
 /* ---- a queue and its frames ---- */
 
