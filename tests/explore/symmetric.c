@@ -144,7 +144,7 @@ static void other_keeps(void)
 {
 	other_searches();
 	cc__init(&idle->keeper, 1);
-	cc__init(&timer, CC_SEC);
+	cc__init(&timer, cc__now() + CC_SEC);
 }
 
 static void end_sleep_and_give_up(void)
