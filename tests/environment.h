@@ -1,4 +1,5 @@
-/* environment.h - a configuration that nothing outside of the test has a say in. */
+/* environment.h - configurations: the environment's, or one that nothing outside of the test
+ * has a say in. */
 #ifndef TEST_ENVIRONMENT_H
 #define TEST_ENVIRONMENT_H
 
@@ -49,9 +50,21 @@ static inline CCConfig with(const char *name, const char *text)
 	return c;
 }
 
+/* As the environment has it: the suite is run under several. */
 static inline CCConfig config(void)
 {
-	return with(NULL, NULL);
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	return c;
+}
+
+static inline CCRuntime *runtime_with(const CCConfig *c)
+{
+	CCRuntime *rt = NULL;
+
+	CHECK_EQ(cc_runtime_new(&rt, c), 0);
+	return rt;
 }
 
 /* The first CPU of a set, alone. */

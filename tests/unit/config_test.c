@@ -14,7 +14,7 @@
 
 TEST(config_defaults)
 {
-	const CCConfig c = config();
+	const CCConfig c = with(NULL, NULL);
 
 	CHECK(c.workers >= 1);
 	CHECK_EQ(c.workers_max, 0);
@@ -51,7 +51,7 @@ static void on_one_cpu(void *arg)
 	(void)arg;
 	if (!stay_on_one_cpu())
 		_exit(1);
-	_exit(config().workers == (CC_FIBER_WORKERS != 0 ? CC_FIBER_WORKERS : 1) ? 0 : 3);
+	_exit(with(NULL, NULL).workers == (CC_FIBER_WORKERS != 0 ? CC_FIBER_WORKERS : 1) ? 0 : 3);
 }
 
 TEST(workers_by_default_are_as_many_as_cpus)
@@ -60,9 +60,9 @@ TEST(workers_by_default_are_as_many_as_cpus)
 	static struct test_death d;
 
 	if (CC_FIBER_WORKERS != 0)
-		CHECK_EQ(config().workers, CC_FIBER_WORKERS);
+		CHECK_EQ(with(NULL, NULL).workers, CC_FIBER_WORKERS);
 	else
-		CHECK_EQ(config().workers, cpus < 256 ? cpus : 256);
+		CHECK_EQ(with(NULL, NULL).workers, cpus < 256 ? cpus : 256);
 	REQUIRE_EQ(test_dies(on_one_cpu, NULL, &d), 0);
 	CHECK_EQ(d.status, 0);
 }
@@ -112,7 +112,7 @@ static void refused(CCConfig *c, const char *name)
 
 #define REFUSED(name, field, value) \
 	do { \
-		CCConfig bad_ = config(); \
+		CCConfig bad_ = with(NULL, NULL); \
 		bad_.workers = 1; \
 		bad_.field = value; \
 		refused(&bad_, name); \
@@ -120,7 +120,7 @@ static void refused(CCConfig *c, const char *name)
 
 #define TAKEN(field, value) \
 	do { \
-		CCConfig good_ = config(); \
+		CCConfig good_ = with(NULL, NULL); \
 		good_.workers = 1; \
 		good_.field = value; \
 		CHECK_EQ(cc__config_check(&good_), 0); \
@@ -201,7 +201,7 @@ TEST(config_at_its_limits_is_taken)
 
 TEST(workers_max_is_twice_the_workers_if_nothing_is_said)
 {
-	CCConfig c = config();
+	CCConfig c = with(NULL, NULL);
 
 	c.workers = 1;
 	CHECK_EQ(cc__config_check(&c), 0);
@@ -229,7 +229,7 @@ TEST(config_at_its_limits_runs)
 	const size_t page = cc__page_size();
 
 	for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-		CCConfig c = config();
+		CCConfig c = with(NULL, NULL);
 		CCRuntime *rt = NULL;
 
 		c.stack_size = size[i];
@@ -251,13 +251,13 @@ static int init_here(void *arg)
 
 TEST(config_can_be_made_on_the_smallest_stack)
 {
-	CCConfig c = config(), made;
+	CCConfig c = with(NULL, NULL), made;
 	CCRuntime *rt = NULL;
 
 	c.stack_size = 16 * 1024;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
 	CHECK_EQ(join(spawn(rt, init_here, &made)), 0);
-	CHECK_EQ(made.workers, config().workers);
+	CHECK_EQ(made.workers, with(NULL, NULL).workers);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -274,7 +274,7 @@ static const char *described(const CCConfig *c)
 
 TEST(describe_says_what_is_in_force)
 {
-	CCConfig c = config();
+	CCConfig c = with(NULL, NULL);
 
 	c.workers = 2;
 	c.workers_max = 4;
@@ -299,7 +299,7 @@ TEST(describe_says_what_is_in_force)
 
 TEST(describe_names_what_is_switched_on)
 {
-	CCConfig c = config();
+	CCConfig c = with(NULL, NULL);
 
 	c.stats = CC_STATS_JSON;
 	c.wake_stats = c.pressure_stats = c.spec_assert = 1;
@@ -320,7 +320,7 @@ TEST(describe_names_what_is_switched_on)
 
 TEST(describe_finds_the_guard_that_auto_is)
 {
-	CCConfig c = config();
+	CCConfig c = with(NULL, NULL);
 
 	CHECK(strstr(described(&c),
 	             cc__guard_best() == CC__GUARD_LIGHT ? ", guard light," : ", guard split,") !=
@@ -341,7 +341,7 @@ TEST(describe_gives_spans_in_units_that_are_exact)
 	          {CC_FOREVER - 1, " 9223372036854775806 ns,"}};
 
 	for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
-		CCConfig c = config();
+		CCConfig c = with(NULL, NULL);
 
 		c.stall = is[i].span;
 		if (!CHECK(strstr(described(&c), is[i].text) != NULL))
@@ -351,7 +351,7 @@ TEST(describe_gives_spans_in_units_that_are_exact)
 
 TEST(describe_stays_within_its_line)
 {
-	const CCConfig c = config();
+	const CCConfig c = with(NULL, NULL);
 	char whole[sizeof line];
 
 	strcpy(whole, described(&c));

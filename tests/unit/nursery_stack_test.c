@@ -12,14 +12,6 @@
 #define K ((size_t)1024)
 #define M (1024 * K)
 
-static CCRuntime *runtime_with(const CCConfig *c)
-{
-	CCRuntime *rt = NULL;
-
-	CHECK_EQ(cc_runtime_new(&rt, c), 0);
-	return rt;
-}
-
 static CCConfig small_stacks(unsigned workers)
 {
 	CCConfig c = config();

@@ -11,14 +11,6 @@
 
 #include "sched/worker.h"
 
-static CCRuntime *start(const CCConfig *c)
-{
-	CCRuntime *rt = NULL;
-
-	CHECK_EQ(cc_runtime_new(&rt, c), 0);
-	return rt;
-}
-
 /* No worker wakes by itself. */
 static CCConfig quiet(unsigned workers)
 {
@@ -98,7 +90,7 @@ TEST(stats_without_a_runtime_are_the_current_ones)
 TEST(stats_of_a_runtime_that_has_done_nothing)	/* covers: LIF-56/u */
 {
 	const CCConfig c = quiet(2);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	CCStats s;
 
 	until_asleep(rt, 2);
@@ -134,7 +126,7 @@ static int spawn_many(void *arg)
 TEST(stats_count_tasks_and_switches)
 {
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	CCStats s;
 
 	CHECK_EQ(join(spawn(rt, spawn_many, NULL)), 0);
@@ -160,7 +152,7 @@ TEST(stats_count_tasks_and_switches)
 TEST(stats_show_what_is_queued)	/* covers: LIF-56/u */
 {
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	struct gate g = {0};
 	CCTask t[MANY], held = spawn(rt, hold_worker_at, &g);
 	CCStats s;
@@ -191,7 +183,7 @@ TEST(stats_count_what_the_global_ring_has_no_room_for)
 {
 	enum { EXTRA = 10 };
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	struct gate g = {0};
 	CCTask held = spawn(rt, hold_worker_at, &g);
 
@@ -208,7 +200,7 @@ TEST(stats_count_what_the_global_ring_has_no_room_for)
 TEST(stats_count_inbox_pushes)
 {
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c), *other = start(&c);
+	CCRuntime *rt = runtime_with(&c), *other = runtime_with(&c);
 	struct gate g = {0};
 	CCTask awaited = spawn(other, wait_at, &g);
 	CCTask sleeper;
@@ -251,7 +243,7 @@ static int spawn_and_hold(void *arg)
 TEST(stats_count_what_is_stolen)	/* covers: WKG-14/u */
 {
 	const CCConfig c = quiet(2);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	struct spawner spawner = {.before = {0}};
 	CCTask t = spawn(rt, spawn_and_hold, &spawner);
 	CCStats s;
@@ -273,7 +265,7 @@ TEST(stats_count_what_is_stolen)	/* covers: WKG-14/u */
 TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 {
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	CCStats before, s;
 
 	until_asleep(rt, 1);
@@ -317,7 +309,7 @@ static int spawn_unseen(void *arg)
 TEST(stats_count_pushes_that_have_nobody_to_call)	/* covers: WKG-14/u */
 {
 	const CCConfig c = quiet(1);
-	CCRuntime *rt = start(&c);
+	CCRuntime *rt = runtime_with(&c);
 	struct spawner spawner = {.before = {0}};
 	CCTask t = spawn(rt, spawn_unseen, &spawner);
 
@@ -341,7 +333,7 @@ TEST(stats_count_starved_tasks_as_queued)
 
 	c.stacks_max = 2;
 	c.log = NULL;
-	rt = start(&c);
+	rt = runtime_with(&c);
 	for (int i = 0; i < 2; i++)
 		t[i] = spawn(rt, starve_and_end, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 2);
@@ -384,7 +376,7 @@ static void *read_on(void *arg)
 TEST(stats_may_be_read_while_all_is_busy)
 {
 	const CCConfig c = quiet(2);
-	struct readers r = {.rt = start(&c)};
+	struct readers r = {.rt = runtime_with(&c)};
 	pthread_t thread;
 	CCStats s;
 
@@ -431,7 +423,7 @@ static uint64_t idle_looks(cc_time idle_wait)
 	CCTask held;
 
 	c.idle_wait = idle_wait;
-	rt = start(&c);
+	rt = runtime_with(&c);
 	until_asleep(rt, 2);
 	held = spawn(rt, hold_worker_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
@@ -486,7 +478,7 @@ static CCConfig with_log(struct lines *l)
 
 static void run_and_end(const CCConfig *c)
 {
-	CCRuntime *rt = start(c);
+	CCRuntime *rt = runtime_with(c);
 
 	CHECK_EQ(join(spawn(rt, spawn_many, NULL)), 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -604,7 +596,7 @@ TEST(pressure_telemetry_is_counted_and_printed)	/* covers: LIF-61/u */
 	CCTask held;
 
 	c.pressure_stats = 1;
-	rt = start(&c);
+	rt = runtime_with(&c);
 	held = spawn(rt, hold_worker_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
 	for (int i = 0; i < 3; i++)

@@ -38,14 +38,6 @@ static CCConfig config_of(unsigned workers, unsigned most)
 	return c;
 }
 
-static CCRuntime *runtime_with(const CCConfig *c)
-{
-	CCRuntime *rt = NULL;
-
-	CHECK_EQ(cc_runtime_new(&rt, c), 0);
-	return rt;
-}
-
 static CCRuntime *runtime_of(unsigned workers, unsigned most)
 {
 	const CCConfig c = config_of(workers, most);

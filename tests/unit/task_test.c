@@ -16,7 +16,7 @@
 
 /* ---- helpers ---- */
 
-static CCRuntime *runtime_with(void (*change)(CCConfig *c))
+static CCRuntime *changed_runtime(void (*change)(CCConfig *c))
 {
 	CCRuntime *rt = NULL;
 	CCConfig c;
@@ -105,7 +105,7 @@ static int count(void *arg)
 TEST(task_of_a_thread_gives_its_result)
 {
 	static const int values[] = {0, 1, -1, 17, INT_MAX, INT_MIN};
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		int value = values[i];
@@ -135,7 +135,7 @@ static int sum_of_children(void *arg)
 
 TEST(task_of_a_fiber_gives_its_result)
 {
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 
 	CHECK_EQ(join(spawn(rt, sum_of_children, NULL)), CHILDREN * (CHILDREN - 1) / 2);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -169,7 +169,7 @@ static int spawn_away(void *arg)
 
 TEST(task_runs_in_the_runtime_it_was_spawned_to)	/* covers: RES-41/u */
 {
-	struct visit v = {.home = runtime_with(NULL), .away = runtime_with(NULL)};
+	struct visit v = {.home = changed_runtime(NULL), .away = changed_runtime(NULL)};
 
 	CHECK_EQ(join(spawn(v.home, spawn_away, &v)), 100);
 	CHECK_EQ(cc__load(&v.done, CC__RELAXED), 100);
@@ -179,7 +179,7 @@ TEST(task_runs_in_the_runtime_it_was_spawned_to)	/* covers: RES-41/u */
 
 TEST(task_without_handle_runs_and_is_recycled)
 {
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 	cc__a32 ran = {0};
 
 	for (int i = 0; i < 1000; i++)
@@ -244,7 +244,7 @@ TEST(join_gives_the_result_to_everybody_who_waits)
 {
 	/* Around the sizes at which the batch of wakes (16) is full. */
 	static const unsigned fibers[] = {1, 15, 16, 17, 31, 32, 33, MOST};
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 
 	for (size_t i = 0; i < sizeof fibers / sizeof *fibers; i++)
 		join_by_many(rt, fibers[i], 0);
@@ -253,7 +253,7 @@ TEST(join_gives_the_result_to_everybody_who_waits)
 
 TEST(join_gives_the_result_to_fibers_and_threads)
 {
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 
 	join_by_many(rt, 0, 1);
 	join_by_many(rt, 0, 20);
@@ -436,7 +436,7 @@ static int reuse_a_frame(void *arg)
 
 TEST(handle_of_a_reused_frame_names_nothing)
 {
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 
 	CHECK_EQ(join(spawn(rt, reuse_a_frame, NULL)), 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -483,7 +483,7 @@ TEST(spawn_that_fails_spawns_nothing)
 {
 	static const CCTaskOptions bad = {.name = "sixteen-letters-"};
 	static const CCTaskOptions good = {.name = "fifteen-letters"};
-	CCRuntime *rt = runtime_with(NULL);
+	CCRuntime *rt = changed_runtime(NULL);
 	CCTask t = {.id = 99};
 	cc__a32 ran = {0};
 
@@ -548,7 +548,7 @@ TEST(yield_goes_round_in_one_order)
 {
 	static struct ring r;
 	static const int sizes[] = {1, 2, 3, RING};
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 
 	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		const int n = sizes[k];
@@ -677,7 +677,7 @@ static bool sleep_shuffled(CCRuntime *rt, uint64_t *seed)
 
 TEST(sleepers_wake_in_the_order_of_their_deadlines)
 {
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 	uint64_t seed = test_seed();
 	int good = 0;
 
@@ -715,7 +715,7 @@ static int sleep_until_passed(void *arg)
 
 TEST(sleep_until_the_past_returns_at_once)
 {
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 	struct passed p = {{0}};
 
 	CHECK_EQ(join(spawn(rt, sleep_until_passed, &p)), 1);
@@ -770,7 +770,7 @@ static int where_am_i(void *arg)
 
 TEST(task_that_is_queued_owns_no_stack)
 {
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 	struct gate g = {0};
 	struct place p = {.g = {.arrived = {0}}};
 	CCTask held = hold_worker(rt, &g), t = spawn(rt, where_am_i, &p);
@@ -812,7 +812,7 @@ static int note_stack(void *arg)
 
 TEST(tasks_that_never_wait_share_one_stack)	/* covers: SCH-01/u */
 {
-	CCRuntime *rt = runtime_with(one_worker);
+	CCRuntime *rt = changed_runtime(one_worker);
 	struct gate g = {0};
 	CCTask held = hold_worker(rt, &g);
 
@@ -865,7 +865,7 @@ static int rounds_of_thunks(void *arg)
 
 TEST(many_tasks_need_as_many_stacks_as_run_at_once)	/* covers: SCH-01/u */
 {
-	CCRuntime *rt = runtime_with(small_cache);
+	CCRuntime *rt = changed_runtime(small_cache);
 	uint64_t ran = 0;
 
 	CHECK_EQ(join(spawn(rt, rounds_of_thunks, &ran)), 0);
@@ -920,7 +920,7 @@ TEST(ids_are_never_used_twice)
 {
 	static struct source s[SOURCES];
 	static uint64_t all[SOURCES * IDS];
-	CCRuntime *a = runtime_with(NULL), *b = runtime_with(NULL);
+	CCRuntime *a = changed_runtime(NULL), *b = changed_runtime(NULL);
 	pthread_t thread;
 	CCTask t;
 
