@@ -194,6 +194,8 @@ static void report(const struct race *r, const char *name, unsigned lost)
 	       100.0 * r->notified / r->rounds, lost, claims, (unsigned long long)r->resumes);
 	CHECK_EQ(claims, r->resumes);
 	CHECK_EQ(cc__load(&seen.commits, CC__RELAXED), r->resumes);
+	if (r->rounds < 10000)	/* how they met in so few depends on what else the machine does */
+		return;
 	CHECK(r->parked > r->rounds / 100);
 	CHECK(r->notified > r->rounds / 100);
 #else
