@@ -18,14 +18,11 @@
 
 static CCRuntime *changed_runtime(void (*change)(CCConfig *c))
 {
-	CCRuntime *rt = NULL;
-	CCConfig c;
+	CCConfig c = config();
 
-	CHECK_EQ(cc_config_init(&c), 0);
 	if (change != NULL)
 		change(&c);
-	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
-	return rt;
+	return runtime_with(&c);
 }
 
 static void one_worker(CCConfig *c)

@@ -189,15 +189,16 @@ static void report(const struct race *r, const char *name, unsigned lost)
 	const unsigned long long claims = cc__load(&seen.claims, CC__RELAXED);
 
 #ifdef CC__POINTS
+	/* How often they met in few rounds depends on what else the machine does. */
+	const unsigned enough = r->rounds < 10000 ? 0 : r->rounds / 100;
+
 	printf("race %-24s rounds %u parked %.1f%% notified %.1f%% lost %u enqueues %llu "
 	       "resumes %llu\n", name, r->rounds, 100.0 * r->parked / r->rounds,
 	       100.0 * r->notified / r->rounds, lost, claims, (unsigned long long)r->resumes);
 	CHECK_EQ(claims, r->resumes);
 	CHECK_EQ(cc__load(&seen.commits, CC__RELAXED), r->resumes);
-	if (r->rounds < 10000)	/* how they met in so few depends on what else the machine does */
-		return;
-	CHECK(r->parked > r->rounds / 100);
-	CHECK(r->notified > r->rounds / 100);
+	CHECK(r->parked > enough);
+	CHECK(r->notified > enough);
 #else
 	printf("race %-24s rounds %u lost %u (no race points in this build: nothing counted)\n",
 	       name, r->rounds, lost);
@@ -553,7 +554,7 @@ TEST(selects_leave_no_node_behind_and_lose_no_post)	/* covers: SCH-46/sz, LIF-66
 	}
 	printf("select won %llu timed out %llu posts left %llu\n", wins, timeouts, left);
 	CHECK_EQ(wins + left, cc__load(&b.posts, CC__RELAXED));
-	CHECK(timeouts >= SELECTORS);
+	CHECK(wins > 0 && timeouts >= SELECTORS);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
