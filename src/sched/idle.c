@@ -36,14 +36,6 @@ void cc__idle_free(struct cc__idle *i)
 	cc__slab_put(&objects, i);
 }
 
-/* Whoever is woken may run, and stop searching, before its waker has counted it:
- * the count may be low for a moment, below zero even, and is never high. */
-static bool anybody_searches(const struct cc__idle *i)
-{
-	/* Relaxed: after the caller's fence; see the drawing. */
-	return (int32_t)cc__load(&i->searching, CC__RELAXED) > 0;
-}
-
 static bool is_reserve(const struct cc__idle *i, unsigned number)
 {
 	/* Relaxed: its own, or a preference. */
@@ -136,7 +128,7 @@ static bool on_watch(const struct cc__idle *i)
 
 void cc__idle_call(struct cc__idle *i, uint32_t left)
 {
-	if (anybody_searches(i))
+	if (cc__idle_hungry(i))
 		return;
 	/* Relaxed: a heuristic. */
 	if (on_watch(i) && left < cc__load(&i->patience, CC__RELAXED))
@@ -152,7 +144,7 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target)
 	if (cc__load(&i->sleepers, CC__RELAXED) == 0)
 		return;
 	cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
-	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || anybody_searches(i))
+	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || cc__idle_hungry(i))
 		return;
 	/* The target runs, and perhaps for long.  A watch sees whether it comes by;
 	 * without one, somebody has to. */
@@ -182,7 +174,7 @@ void cc__idle_poll(struct cc__idle *i)
 	cc__fence_light();	/* the wait before the look: against cc__idle_sleep's */
 	/* Relaxed: after the fence.  Who searches falls asleep in the poller, or comes to
 	 * cc__idle_found; a watch is over soon. */
-	if (cc__load(&i->sleepers, CC__RELAXED) != 0 && !anybody_searches(i) && !on_watch(i))
+	if (cc__load(&i->sleepers, CC__RELAXED) != 0 && !cc__idle_hungry(i) && !on_watch(i))
 		cc__idle_wake_one(i);
 }
 

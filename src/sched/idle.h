@@ -110,10 +110,13 @@ void cc__idle_timer(struct cc__idle *i, cc_time deadline);
 /* Descriptors are unattended, and the calling worker has something else to do. */
 void cc__idle_poll(struct cc__idle *i);
 
-/* Somebody searches, or has just done so. */
+/* Somebody searches, or has just done so.  Whoever is woken may run, and stop searching,
+ * before its waker has counted it: the count may be low for a moment, below zero even, and
+ * is never high. */
 static inline bool cc__idle_hungry(const struct cc__idle *i)
 {
-	/* Relaxed: it decides where a fiber is queued, not whether it is found. */
+	/* Relaxed: after the caller's fence (see the drawing); or it decides where a fiber is
+	 * queued, not whether it is found. */
 	return (int32_t)cc__load(&i->searching, CC__RELAXED) > 0;
 }
 

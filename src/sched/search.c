@@ -123,12 +123,8 @@ static cc_time earliest_timer(void *arg)
 	struct cc__sched *s = ((struct cc__worker *)arg)->sched;
 	cc_time first = cc__starved_deadline(&s->starved);
 
-	for (unsigned i = 0; i < workers_of(s); i++) {
-		const cc_time t = cc__timers_earliest(&s->worker[i]->timers);
-
-		if (t < first)
-			first = t;
-	}
+	for (unsigned i = 0; i < workers_of(s); i++)
+		first = cc__earlier(first, cc__timers_earliest(&s->worker[i]->timers));
 	return first;
 }
 
@@ -219,7 +215,7 @@ static cc_time watch_of(const struct cc__worker *w)
 		return CC_FOREVER;
 	for (unsigned n = w->fruitless; n > 0 && watch < most; n--)
 		watch *= 2;
-	return watch < most ? watch : most;
+	return cc__earlier(watch, most);
 }
 
 static void count_sleep(struct cc__counters *c, enum cc__awake how)
@@ -229,8 +225,7 @@ static void count_sleep(struct cc__counters *c, enum cc__awake how)
 
 static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watch)
 {
-	const cc_time age_at = cc__worker_age_stacks(w);
-	const cc_time until = age_at < w->retire_at ? age_at : w->retire_at;
+	const cc_time until = cc__earlier(cc__worker_age_stacks(w), w->retire_at);
 	enum cc__awake how;
 
 	cc__runq_trim(&w->queue);
