@@ -97,6 +97,7 @@ struct cc__futex_other {
 	const cc__a32 *word;	/* constant during a sleep, as is the next */
 	uint32_t expected;
 	enum cc__futex_end end;	/* the sleeper's */
+	unsigned faults;	/* so often in a row the kernel found nothing there (os/shared.h) */
 };
 
 /* As cc__futex_wait64, on both: EALREADY when it is over by the other one, and o->end

@@ -66,6 +66,8 @@ int cc__futex_wait_either(cc__a64 *a, uint64_t expected, struct cc__futex_other 
 	const struct kernel_time at = {until / CC_SEC, until % CC_SEC};
 	const long woken = waitv(v, BOTH, deadline == CC_FOREVER ? NULL : &at);
 
+	if (cc__futex_gone(&o->faults, woken < 0 ? errno : 0))
+		return over(o, CC__FUTEX_GONE);
 	if (woken >= 0)
 		return woken == OTHER ? over(o, CC__FUTEX_WOKEN) : 0;
 	switch (errno) {
@@ -73,17 +75,19 @@ int cc__futex_wait_either(cc__a64 *a, uint64_t expected, struct cc__futex_other 
 		return ETIMEDOUT;
 	case EAGAIN:
 		return differs(a, expected, o);
-	case EFAULT:
-		return over(o, CC__FUTEX_GONE);
 	default:
-		return 0;	/* a signal; out of memory, for a moment */
+		return 0;	/* a signal; out of memory, or a page gone, for a moment */
 	}
 }
 
 uint32_t cc__futex_wake_shared(const cc__a32 *word, uint32_t most)
 {
-	const long woken = syscall(SYS_futex, &word->raw, FUTEX_WAKE,
-	                           most > INT_MAX ? INT_MAX : (int)most, NULL, NULL, 0);
+	unsigned faults = 0;
+	long woken;
 
+	do
+		woken = syscall(SYS_futex, &word->raw, FUTEX_WAKE,
+		                most > INT_MAX ? INT_MAX : (int)most, NULL, NULL, 0);
+	while (woken < 0 && errno == EFAULT && !cc__futex_gone(&faults, errno));
 	return woken > 0 ? (uint32_t)woken : 0;
 }

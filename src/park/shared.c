@@ -178,7 +178,7 @@ int cc__memory_wait(CCMemory *m, const uint32_t *address, uint32_t expected, cc_
 		cc__unlock(&m->lock);
 		return err;
 	}
-	s->other = (struct cc__futex_other){word, expected, CC__FUTEX_UNDECIDED};
+	s->other = (struct cc__futex_other){word, expected, CC__FUTEX_UNDECIDED, 0};
 	return wait_in(m, p, s, deadline, status);
 }
 

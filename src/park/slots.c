@@ -161,6 +161,10 @@ static void tell(struct cc__slot *s, enum cc__futex_end end)
 
 static void report(struct cc__slot *s, int result)
 {
+	if (cc__futex_gone(&s->other.faults, result)) {
+		tell(s, CC__FUTEX_GONE);
+		return;
+	}
 	switch (result) {
 	case 0:
 		tell(s, CC__FUTEX_WOKEN);
@@ -168,6 +172,7 @@ static void report(struct cc__slot *s, int result)
 	case EAGAIN:
 		tell(s, CC__FUTEX_DIFFERS);
 		break;
+	case EFAULT:
 	case ECANCELED:
 	case EINTR:
 	case ENOMEM:	/* for no reason that is the sleeper's, unless he wants out */

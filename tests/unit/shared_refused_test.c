@@ -2,7 +2,6 @@
  * no way around it.
  *
  * link-wrap: syscall */
-#include <stdarg.h>
 #include <sys/syscall.h>
 
 #include "environment.h"
@@ -11,6 +10,7 @@
 #include <errno.h>
 
 #include "os/uring.h"
+#include "syscalls.h"
 
 enum { URING_SETUP = 425, URING_REGISTER = 427, FUTEX_WAITV = 449 };
 
@@ -18,19 +18,10 @@ enum { URING_SETUP = 425, URING_REGISTER = 427, FUTEX_WAITV = 449 };
 static long failing;
 static int failure;
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+RAW static long on_syscall(long number, const long *a)
 {
-	long a[6];
-	va_list more;
-
-	va_start(more, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(more, long);
-	va_end(more);
 	if (number != failing)
-		return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		return real_syscall(number, a);
 	errno = failure;
 	return failure == 0 ? 0 : -1;
 }

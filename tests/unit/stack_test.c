@@ -26,6 +26,7 @@
 #include "os/context.h"
 #include "os/pages.h"
 #include "sched/stack.h"
+#include "syscalls.h"
 #include "wait/wait.h"
 
 #define K ((size_t)1024)
@@ -37,13 +38,6 @@ enum { FUTEX_COMMAND = 127, FUTEX_WAITS = 9 };
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
-#endif
-
-/* clang's TSan calls what we wrap before it is ready to be called itself. */
-#if defined(CC__TSAN) && defined(__clang__)
-#define RAW __attribute__((disable_sanitizer_instrumentation))
-#else
-#define RAW
 #endif
 
 /* ---- what a child tells its parent ---- */
@@ -174,21 +168,12 @@ RAW int __wrap_madvise(void *p, size_t size, int advice)
 	return __real_madvise(p, size, advice);
 }
 
-long __real_syscall(long, ...);
-long __wrap_syscall(long, ...);
-RAW long __wrap_syscall(long number, ...)
+RAW static long on_syscall(long number, const long *a)
 {
-	long a[6];
-	va_list more;
-
-	va_start(more, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(more, long);
-	va_end(more);
 	if (number == SYS_futex && ((int)a[1] & FUTEX_COMMAND) == FUTEX_WAITS &&
 	    cc__load(&watched_thread, CC__RELAXED) == (uint32_t)__real_syscall(SYS_gettid))
 		cc__add(&futex_waits, 1, CC__RELAXED);
-	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return real_syscall(number, a);
 }
 
 /* ---- small helpers ---- */
