@@ -32,7 +32,15 @@ typedef CC__ATOMIC(uint64_t) cc__a64;
 #define CC__SEQ_CST __ATOMIC_SEQ_CST
 
 #define cc__load(a, order) __atomic_load_n(&(a)->raw, order)
+#ifndef CC__EMULATED
 #define cc__store(a, value, order) __atomic_store_n(&(a)->raw, value, order)
+#else
+/* qemu-user lets a load pass the store before it though both are seq_cst (CONTRIBUTING.md);
+ * a fence it keeps. */
+#define cc__store(a, value, order) \
+	(__atomic_store_n(&(a)->raw, value, order), \
+	 (order) == CC__SEQ_CST ? __atomic_thread_fence(CC__SEQ_CST) : (void)0)
+#endif
 #define cc__xchg(a, value, order) __atomic_exchange_n(&(a)->raw, value, order)
 #define cc__add(a, value, order) __atomic_fetch_add(&(a)->raw, value, order)
 #define cc__sub(a, value, order) __atomic_fetch_sub(&(a)->raw, value, order)
