@@ -165,7 +165,7 @@ static void end_region(struct cc__stack_pool *p, struct cc__stack_region *r)
 	cc__slab_put(&regions, r);
 }
 
-/* ---- making one stack; under the pool's lock ---- */
+/* ---- making one stack, to be guarded (T6); under the pool's lock ---- */
 
 static struct cc__stack *carve(struct cc__stack_pool *p, unsigned order)
 {
@@ -178,8 +178,6 @@ static struct cc__stack *carve(struct cc__stack_pool *p, unsigned order)
 		return NULL;
 	/* Relaxed: written under this lock. */
 	memory = cc__load(&r->base, CC__RELAXED) + r->carved * shelf->size;
-	if (cc__pages_guard(memory, shelf->guard_size, (enum cc__guard)p->guard) != 0)
-		return NULL;
 	s = &r->stacks[r->carved];
 	s->place = (uintptr_t)memory + shelf->guard_size;
 	s->alarm = (uint32_t)((r->count - r->carved) * sizeof *s + r->carved * sizeof(struct cc__timer));
@@ -362,15 +360,39 @@ unsigned cc__stack_order_for(const struct cc__stack_pool *p, size_t size)
 	return order;
 }
 
+/* ---- getting stacks ---- */
+
+/* A new one. */
+static bool guard(const struct cc__stack_pool *p, const struct cc__stack *s)
+{
+	const size_t size = p->shelf[cc__stack_order(s)].guard_size;
+
+	return p->hooks.acquire != NULL ||
+	       cc__pages_guard(cc__stack_bottom(s) - size, size, (enum cc__guard)p->guard) == 0;
+}
+
+/* One that could not be guarded, for the next try.  Under the lock. */
+static void take_back(struct cc__stack_pool *p, struct cc__stack *s)
+{
+	count(p, s, -1);
+	cc__stack_push(&shelf_of(p, s)->uncounted, s);
+}
+
 struct cc__stack *cc__stack_get(struct cc__stack_pool *p, unsigned order)
 {
 	struct cc__stack *s;
+	bool made;
 
 	cc__lock(&p->lock, CC__RANK_POOL);
-	if ((s = pop_warmest(&p->shelf[order])) == NULL)
-		s = make_stack(p, order);
+	s = pop_warmest(&p->shelf[order]);
+	made = s == NULL && (s = make_stack(p, order)) != NULL;
 	cc__unlock(&p->lock);
-	return s;
+	if (!made || guard(p, s))
+		return s;
+	cc__lock(&p->lock, CC__RANK_POOL);
+	take_back(p, s);
+	cc__unlock(&p->lock);
+	return NULL;
 }
 
 bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order)
@@ -380,8 +402,12 @@ bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order)
 	bool any;
 
 	cc__lock(&p->lock, CC__RANK_POOL);
-	if (shelf->made == 0 && (s = make_stack(p, order)) != NULL)
-		cc__stack_push(&shelf->free[CC__STACK_COLD], s);
+	if (shelf->made == 0 && (s = make_stack(p, order)) != NULL) {
+		if (guard(p, s))
+			cc__stack_push(&shelf->free[CC__STACK_COLD], s);
+		else
+			take_back(p, s);
+	}
 	any = shelf->made > 0;
 	cc__unlock(&p->lock);
 	return any;

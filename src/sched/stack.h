@@ -14,7 +14,9 @@
  * T5  A pool has stacks of several sizes: those of order n are 2^n times as large as
  *     configured.  A stack tells its order, and goes back to where it came from.  At the
  *     ceiling a free one of another order makes room: its pages are given back, and its
- *     addresses are kept for the day it counts again. */
+ *     addresses are kept for the day it counts again.
+ * T6  Who gets a new stack guards it, without the lock: the system call is longer than all
+ *     that is done under it.  One that cannot be guarded counts no longer, and is tried again. */
 #ifndef CC__SCHED_STACK_H
 #define CC__SCHED_STACK_H
 
@@ -73,7 +75,7 @@ struct cc__stack_shelf {
 	/* Below: the pool's lock. */
 	struct cc__stack_region *regions;	/* newest first; the newest has room */
 	struct cc__stack_list free[CC__STACK_AGES];	/* each newest first */
-	struct cc__stack_list uncounted;	/* have made room (T5) */
+	struct cc__stack_list uncounted;	/* have made room (T5), or were not guarded (T6) */
 	size_t made;				/* how many there are without those */
 };
 
