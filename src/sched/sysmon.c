@@ -157,16 +157,27 @@ static void empty_inbox(struct cc__sched *s, struct cc__worker *w)
 		give(s, f);
 }
 
-/* The same for its queue, where nobody is idle who would take from it: a busy
- * worker comes by the global queue, but not by another one's. */
-static void empty_queue(struct cc__sched *s, struct cc__worker *w)
+static bool give_half(struct cc__sched *s, struct cc__worker *w, unsigned take)
 {
 	struct cc__loot loot;
+	const bool any = cc__runq_steal(&w->queue, take, 0, &loot);
 
-	while (cc__runq_length(&w->queue) > 0 &&
-	       cc__runq_steal(&w->queue, CC__TAKE_ANY, 0, &loot))
-		for (uint32_t i = 0; i < loot.count; i++)
-			give(s, loot.fiber[i]);
+	for (uint32_t i = 0; i < loot.count; i++)
+		give(s, loot.fiber[i]);
+	return any;
+}
+
+/* The same for its queue, where nobody is idle who would take from it: a busy
+ * worker comes by the global queue, but not by another one's.  Of unstarted tasks no
+ * more than it comes to: it may be a fiber that spawns a million, and who has none left
+ * searches, and takes from that queue. */
+static void empty_queue(struct cc__sched *s, struct cc__worker *w)
+{
+	while (cc__runq_started(&w->queue) > 0 && give_half(s, w, CC__TAKE_STARTED))
+		continue;
+	while (cc__lane_length(&w->queue.lane[CC__FRESH]) > 0 &&
+	       cc__global_length(&s->global) < CC__STEAL_MAX && give_half(s, w, CC__TAKE_ANY))
+		continue;
 }
 
 /* Some of what is in the global queue, once more: a mark that kept it from the reserve

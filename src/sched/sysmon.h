@@ -4,7 +4,7 @@
  * M1  It only helps: without it nothing is lost, some things are late.
  * M2  Stuck is a worker that has run one fiber for scale_interval, without a look
  *     at anything else.  Its timers are run and its inbox is emptied for it, its
- *     queue too if nobody is idle, and until it comes by again wakes from outside
+ *     queue too if nobody is idle (of unstarted tasks a few at a time), and until it comes by again wakes from outside
  *     do not go there.
  * M3  If work waits then, a sleeping worker is woken; if none sleeps, a temporary
  *     one is added: at most one an interval, up to workers_max in all.

@@ -209,6 +209,67 @@ TEST(fiber_that_only_waits_goes_on_behind_blocked_calls)	/* covers: SCH-72/f RES
 	goes_on_behind(block);
 }
 
+/* Spawns when it is told, and lets go of its worker when it is told. */
+struct spawner {
+	struct crowd c;
+	cc__a32 spawn, spawned, ran;
+};
+
+enum { BEHIND = 3 * CC_FIBER_QUEUE_INITIAL };
+
+static int count_one(void *arg)
+{
+	cc__add((cc__a32 *)arg, 1, CC__RELEASE);
+	return 0;
+}
+
+static int spawn_and_burn(void *arg)
+{
+	struct spawner *s = arg;
+
+	cc__add(&s->c.begun, 1, CC__RELEASE);
+	while (cc__load(&s->spawn, CC__ACQUIRE) == 0)
+		cc__relax();
+	for (int i = 0; i < BEHIND; i++)
+		CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, count_one, &s->ran), 0);
+	cc__store(&s->spawned, 1, CC__RELEASE);
+	while (cc__load(&s->c.open, CC__ACQUIRE) == 0)
+		cc__relax();
+	return 0;
+}
+
+static int yield_on(void *arg)
+{
+	struct crowd *c = arg;
+
+	cc__add(&c->begun, 1, CC__RELEASE);
+	while (cc__load(&c->open, CC__ACQUIRE) == 0)
+		cc_yield();
+	return 0;
+}
+
+/* The other worker is never idle.  It is given some of them now and then, and the global
+ * queue does not overflow with all of them. */
+TEST(tasks_behind_a_hog_are_given_away_by_and_by)
+{
+	CCRuntime *rt = runtime_of(2, 2);
+	struct spawner s = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, spawn_and_burn, &s);
+
+	TEST_UNTIL(begun(&s.c) == 1);
+	crowd_begin(&c, rt, yield_on, 2, 2);
+	cc__store(&s.spawn, 1, CC__RELEASE);
+	TEST_UNTIL(cc__load(&s.spawned, CC__ACQUIRE) == 1);
+	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) > 2 * CC__STEAL_MAX);
+	CHECK_EQ(counted(&sched_of(rt)->global.overflows), 0);
+	cc__store(&s.c.open, 1, CC__RELEASE);
+	join(t);
+	crowd_end(&c);
+	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) == BEHIND);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u */
 {
 	CCRuntime *rt = runtime_of(2, 2);
