@@ -138,6 +138,9 @@ int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg,
                      const char *name);
 void cc__thread_join(struct cc__os_thread t);
 void cc__thread_yield(void);
+/* By a thread of ours: its sleeps end at their deadlines, and not up to 50 us later, which
+ * is what Linux gives itself otherwise.  (Whom it forks or starts has that from it.) */
+void cc__thread_prompt(void);
 
 /* The one thread-local value: this OS thread's record (wait/thread.h), NULL
  * until it has one.  Never inlined: a compiler that keeps the address across a

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -245,6 +246,11 @@ void cc__thread_join(struct cc__os_thread t)
 void cc__thread_yield(void)
 {
 	sched_yield();
+}
+
+void cc__thread_prompt(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1UL);	/* ns, the least; refused, it is late */
 }
 
 /* ---- last words ---- */

@@ -374,6 +374,7 @@ void cc__worker_main(void *arg)
 	w->thread->worker = w;
 	cc__tls_set(w->thread, NULL);
 	cc__context_adopt(&w->context);
+	cc__thread_prompt();
 	do
 		cc__worker_run(w);
 	while (cc__worker_search(w));

@@ -187,6 +187,10 @@ void cc__pages_unmap(void *p, size_t size)
 	mc_fail("no ring has grown");
 }
 
+void cc__thread_prompt(void)
+{
+}
+
 void cc__thread_yield(void)
 {
 	cc__relax();

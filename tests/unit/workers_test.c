@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include "points.h"
 #include "waitables.h"
@@ -383,5 +384,24 @@ TEST(worker_sleeps_when_there_is_nothing_anywhere)	/* covers: LIF-75/t */
 		until_at_rest(rt);
 	}
 	CHECK_EQ(seen, 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* How much later than asked the system may end this thread's sleeps, in ns. */
+static int slack(void *arg)
+{
+	(void)arg;
+	return prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+}
+
+/* A worker's sleeps end at their deadlines; those of the program's threads as they did. */
+TEST(worker_sleeps_to_the_point)
+{
+	const int mine = slack(NULL);
+	CCRuntime *rt = workers_new(2, CC_FOREVER);
+
+	CHECK_EQ(join(spawn_as(rt, CC_MIGRATE_PINNED, slack, NULL)), 1);
+	CHECK_EQ(join(spawn_as(rt, CC_MIGRATE_PINNED, slack, NULL)), 1);
+	CHECK_EQ(slack(NULL), mine);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
