@@ -48,6 +48,14 @@ long bench_workers(void)
 	return workers;
 }
 
+CCStats bench_stats(void)
+{
+	CCStats s;
+
+	bench_check(cc_stats(runtime, &s) == 0, "no statistics");
+	return s;
+}
+
 void bench_spawn(CCTask *task, cc_task_main *main, void *arg)
 {
 	bench_check(cc_task_spawn(runtime, task, NULL, main, arg) == 0, "spawn failed");

@@ -43,6 +43,7 @@ long bench_arg(const char *key, long otherwise);
 void bench_start(void);
 void bench_stop(void); /* every task has ended */
 long bench_workers(void);
+CCStats bench_stats(void);
 
 /* Both end the process unless they succeed.  task NULL: nobody will join. */
 void bench_spawn(CCTask *task, cc_task_main *main, void *arg);

@@ -46,6 +46,65 @@ static void idle_10s(const char *name)
 	bench_stop();
 }
 
+/* ---- from sleep to work to sleep ---- */
+
+static CCStats until_asleep(void)
+{
+	CCStats s;
+
+	do {
+		usleep(50);
+		s = bench_stats();
+	} while (s.workers_sleeping < s.workers || s.tasks_live > 0);
+	return s;
+}
+
+/* Long enough to be stolen. */
+static int takes_a_while(void *arg)
+{
+	bench_compute(*(const long *)arg);
+	return 0;
+}
+
+static int has_children(void *arg)
+{
+	for (long i = bench_arg("children", 8); i > 0; i--)
+		bench_spawn(NULL, takes_a_while, arg);
+	return 0;
+}
+
+/* All workers sleep, a task from outside has children, all sleep again: how often did they
+ * look for work, and what did they take?  (tests/bench/idle_path counts the branches.) */
+static void idle_path(const char *name)
+{
+	const long n = bench_arg("n", 2000);
+	CCStats before, after = {0};
+	long turns = bench_turns(20000);
+	cc_time ns;
+	long cpu_us;
+
+	bench_start();
+	bench_spawn(NULL, nothing, NULL);
+	before = until_asleep();
+	cpu_us = -bench_cpu_us();
+	ns = -cc_now();
+	for (long i = 0; i < n; i++) {
+		bench_spawn(NULL, has_children, &turns);
+		after = until_asleep();
+	}
+	ns += cc_now();
+	cpu_us += bench_cpu_us();
+	bench_report(name, n, ns,
+	             "\"op\":\"task\",\"cpu_us\":%ld,\"searches\":%ld,\"sleeps\":%ld,"
+	             "\"steal_tries\":%ld,\"steal_hits\":%ld,\"wakes_vain\":%ld",
+	             cpu_us, (long)(after.searches - before.searches),
+	             (long)(after.sleeps - before.sleeps),
+	             (long)(after.steal_tries - before.steal_tries),
+	             (long)(after.steal_hits - before.steal_hits),
+	             (long)(after.wakes_vain - before.wakes_vain));
+	bench_stop();
+}
+
 /* ---- threads that spawn while workers come and go ---- */
 
 enum { SPAWNERS = 8, AHEAD = 20000 };
@@ -140,6 +199,7 @@ static void churn_60s(const char *name)
 
 const struct bench_case bench_pool_cases[] = {
     {"idle_10s", idle_10s, BENCH_THREAD | BENCH_LONG},
+    {"idle_path", idle_path, BENCH_THREAD | BENCH_LONG},
     {"churn_60s", churn_60s, BENCH_THREAD | BENCH_LONG},
     {NULL, NULL, 0},
 };

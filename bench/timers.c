@@ -40,9 +40,30 @@ static long over_us(const struct sleeper *sorted, long n, double part)
 	return (long)(sorted[(long)((double)(n - 1) * part)].over / CC_USEC);
 }
 
-/* ---- n tasks that sleep 1 to 100 ms ---- */
+/* ---- n tasks that sleep 1 to 100 ms, or begin so much later ---- */
 
-static void timers(const char *name, long n)
+static void spawn_sleeping(CCTask *task, struct sleeper *s)
+{
+	bench_spawn(task, sleeps, s);
+}
+
+/* Until then it has no stack. */
+static int begins(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->over = cc_now() - s->deadline;
+	return 0;
+}
+
+static void spawn_later(CCTask *task, struct sleeper *s)
+{
+	const CCTaskOptions later = {.start = s->deadline = cc_now() + s->length};
+
+	bench_check(cc_task_spawn(NULL, task, &later, begins, s) == 0, "spawn failed");
+}
+
+static void timers(const char *name, long n, void (*set)(CCTask *task, struct sleeper *s))
 {
 	struct sleeper *sleeper;
 	uint64_t random = 1;
@@ -56,7 +77,7 @@ static void timers(const char *name, long n)
 		sleeper[i].length = (cc_time)(1 + random_next(&random) % 100) * CC_MSEC;
 	ns = -cc_now();
 	for (long i = 0; i < n; i++)
-		bench_spawn(&task[i], sleeps, &sleeper[i]);
+		set(&task[i], &sleeper[i]);
 	for (long i = 0; i < n; i++)
 		bench_join(task[i]);
 	ns += cc_now();
@@ -70,12 +91,17 @@ static void timers(const char *name, long n)
 
 static void timers_100k(const char *name)
 {
-	timers(name, 100000);
+	timers(name, 100000, spawn_sleeping);
+}
+
+static void later_100k(const char *name)
+{
+	timers(name, 100000, spawn_later);
 }
 
 static void timers_1k(const char *name)
 {
-	timers(name, 1000);
+	timers(name, 1000, spawn_sleeping);
 }
 
 /* ---- a task that is to begin in a second, and is taken back ---- */
@@ -185,7 +211,8 @@ static void sleepers_1m(const char *name)
 }
 
 const struct bench_case bench_timer_cases[] = {
-    {"timers_100k", timers_100k, 0},          {"timers_1k", timers_1k, 0},
-    {"timer_cancel", timer_cancel, 0},        {"sleepers_10k", sleepers_10k, 0},
-    {"sleepers_1m", sleepers_1m, BENCH_LONG}, {NULL, NULL, 0},
+    {"timers_100k", timers_100k, 0},   {"timers_1k", timers_1k, 0},
+    {"later_100k", later_100k, 0},     {"timer_cancel", timer_cancel, 0},
+    {"sleepers_10k", sleepers_10k, 0}, {"sleepers_1m", sleepers_1m, BENCH_LONG},
+    {NULL, NULL, 0},
 };
