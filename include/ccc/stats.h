@@ -35,6 +35,7 @@ typedef struct CCStats {
 	uint64_t steal_tries;		/* at other workers' queues */
 	uint64_t steal_hits;		/* of these, with success */
 	uint64_t stolen;		/* fibers that moved that way */
+	uint64_t handed;		/* fibers that went on where the task they waited for had ended */
 	uint64_t starved;		/* times a task found no stack and had to wait */
 
 	/* Memory. */

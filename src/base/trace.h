@@ -15,7 +15,7 @@
 
 enum cc__event {
 	CC__EV_MOVE,		/* who's word: a -> b */
-	CC__EV_ENQUEUE,		/* who was put into a run queue; a: 1 ready,
+	CC__EV_ENQUEUE,		/* who was put into a run queue, or is to run next; a: 1 ready,
 				 * 2 from outside, 3 starved, and locks held << 8; b: worker */
 	CC__EV_SLEEP,		/* worker a sleeps */
 	CC__EV_AWAKE,		/* worker a no longer does; b: enum cc__awake */

@@ -31,14 +31,18 @@ static inline void cc__fiber_unbind(struct cc__fiber *f)
 	cc__store(&f->stack, NULL, CC__RELAXED);
 }
 
-/* Of f, which has run on w: the thread is nobody's until the next. */
-static inline void cc__fiber_end(struct cc__worker *w, struct cc__fiber *f, int result)
+/* Of f, which has run on w: the thread is nobody's until the next.  What is left to do is
+ * to wake its last joiner, if there is one. */
+static inline struct cc__wake cc__fiber_end(struct cc__worker *w, struct cc__fiber *f, int result)
 {
+	struct cc__wake last;
+
 	cc__set_running(w->thread, &w->thread->parker);
 	cc__fiber_unbind(f);
-	if (cc__frame_end(f, result, false))
+	if (cc__frame_end(f, result, false, &last))
 		cc__frame_put(&w->frames, f);
 	cc__count(&w->finished);
+	return last;
 }
 
 /* f, claimed, begins where the one before it has ended. */

@@ -18,6 +18,7 @@ struct cc__counters {
 	cc__a64 steal_tries, steal_hits;
 	cc__a64 stolen;			/* fibers */
 	cc__a64 from_inboxes;		/* fibers, its own inboxes' and others' */
+	cc__a64 handed;			/* fibers that were picked and in no queue */
 
 	/* Sleeping: an announcement ends in one of three ways. */
 	cc__a64 stale;			/* a generation had moved, or the runtime had ended */

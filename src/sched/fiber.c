@@ -25,60 +25,76 @@ static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
 
 /* ---- pool ---- */
 
-/* A whole chain, and how many the depot takes. */
-enum { CHAIN = 128, DEPOT = 64 };
+enum { DEPOT = 64 };
 
-/* Where frames go from a worker that ends tasks to one that spawns them: whole chains,
- * which nobody walks.  Each frame's lines are in another core's cache. */
+/* Where frames go from a worker that ends tasks to one that spawns them: whole stocks. */
 static struct {
 	struct cc__lock lock;
-	unsigned count;			/* lock */
-	struct cc__frame_chain chain[DEPOT];	/* lock */
+	unsigned count;				/* lock */
+	struct cc__frame_stock stock[DEPOT];	/* lock */
 } depot;
 
-static void depot_put(struct cc__frame_chain *c)
+/* From one that has some to one that has none. */
+static void move(struct cc__frame_stock *to, struct cc__frame_stock *from)
 {
-	struct cc__fiber *last;
-	bool room;
-
-	cc__lock(&depot.lock, CC__RANK_POOL);
-	if ((room = depot.count < DEPOT))
-		depot.chain[depot.count++] = *c;
-	cc__unlock(&depot.lock);
-	for (last = c->first; !room && last->next != NULL; last = last->next)
-		continue;
-	if (!room)
-		cc__slab_put_chain(&frames, c->first, last);
-	*c = (struct cc__frame_chain){0};
+	memcpy(to->frame, from->frame, from->count * sizeof *from->frame);
+	to->count = from->count;
+	from->count = 0;
 }
 
-static bool depot_get(struct cc__frame_chain *c)
+static void slab_put(struct cc__frame_stock *s)
 {
-	bool any;
-
-	cc__lock(&depot.lock, CC__RANK_POOL);
-	if ((any = depot.count > 0))
-		*c = depot.chain[--depot.count];
-	cc__unlock(&depot.lock);
-	return any;
+	for (unsigned i = 1; i < s->count; i++)
+		s->frame[i - 1]->next = s->frame[i];
+	cc__slab_put_chain(&frames, s->frame[0], s->frame[s->count - 1]);
+	s->count = 0;
 }
 
-static bool refill(struct cc__frame_cache *cache)
+static void slab_get(struct cc__frame_stock *s)
 {
-	if (cache->spare.count > 0) {
-		cache->chain = cache->spare;
-		cache->spare = (struct cc__frame_chain){0};
-	} else if (!depot_get(&cache->chain)) {
-		cache->chain.first = cc__slab_get_chain(&frames, CHAIN / 2, &cache->chain.count);
-	}
-	return cache->chain.first != NULL;
+	struct cc__fiber *f = cc__slab_get_chain(&frames, CC__FRAMES / 2, &s->count);
+
+	for (unsigned i = 0; f != NULL; f = f->next)
+		s->frame[i++] = f;
+}
+
+static void depot_put(struct cc__frame_stock *s)
+{
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if (depot.count < DEPOT)
+		move(&depot.stock[depot.count++], s);
+	cc__unlock(&depot.lock);
+	if (s->count > 0)
+		slab_put(s);
+}
+
+static void depot_get(struct cc__frame_stock *s)
+{
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if (depot.count > 0)
+		move(s, &depot.stock[--depot.count]);
+	cc__unlock(&depot.lock);
 }
 
 struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache)
 {
 	if (cache == NULL)
 		return cc__slab_get(&frames);
-	return refill(cache) ? cache->chain.first : NULL;
+	if (cache->spare.count > 0)
+		move(&cache->stock, &cache->spare);
+	else
+		depot_get(&cache->stock);
+	if (cache->stock.count == 0)
+		slab_get(&cache->stock);
+	return cache->stock.count > 0 ? cc__frame_take(&cache->stock) : NULL;
+}
+
+/* There is no room for another. */
+static __attribute__((noinline)) void make_room(struct cc__frame_cache *cache)
+{
+	if (cache->spare.count > 0)
+		depot_put(&cache->spare);
+	move(&cache->spare, &cache->stock);
 }
 
 void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
@@ -88,20 +104,15 @@ void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
 		cc__slab_put(&frames, f);
 		return;
 	}
-	f->next = cache->chain.first;
-	cache->chain.first = f;
-	if (++cache->chain.count < CHAIN)
-		return;
-	if (cache->spare.count > 0)
-		depot_put(&cache->spare);
-	cache->spare = cache->chain;
-	cache->chain = (struct cc__frame_chain){0};
+	if (cache->stock.count == CC__FRAMES)
+		make_room(cache);
+	cache->stock.frame[cache->stock.count++] = f;
 }
 
 void cc__frame_cache_flush(struct cc__frame_cache *cache)
 {
-	if (cache->chain.count > 0)
-		depot_put(&cache->chain);
+	if (cache->stock.count > 0)
+		depot_put(&cache->stock);
 	if (cache->spare.count > 0)
 		depot_put(&cache->spare);
 }
@@ -142,7 +153,7 @@ static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
 }
 
 /* The end, under the lock, which it drops.  True: f is the caller's. */
-static bool end_locked(struct cc__fiber *f, int result, bool joined)
+static bool end_locked(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
 {
 	struct cc__batch batch;
 	/* Relaxed, both: WAITED, so all others pass this lock. */
@@ -155,7 +166,8 @@ static bool end_locked(struct cc__fiber *f, int result, bool joined)
 	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
 	while (w != NULL) {
 		*(int *)w->io = result;
-		cc__batch_add(&batch, cc__waitq_tell(w, CC__REASON_DATA, 0));
+		cc__batch_add(&batch, *last);
+		*last = cc__waitq_tell(w, CC__REASON_DATA, 0);
 		if (cc__batch_full(&batch)) {
 			cc__unlock(&f->done.lock);
 			cc__batch_flush(&batch);
@@ -168,17 +180,18 @@ static bool end_locked(struct cc__fiber *f, int result, bool joined)
 	return mine;
 }
 
-bool cc__frame_end(struct cc__fiber *f, int result, bool joined)
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
 {
 	bool mine;
 
+	*last = (struct cc__wake){0};
 	f->run.result = result;
 	cc__word_done(&f->parker);
 	CC_POINT("task.before_end", &f->parker);
 	if (end_alone(f, joined, &mine))
 		return mine;
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	return end_locked(f, result, joined);
+	return end_locked(f, result, joined, last);
 }
 
 /* ---- handles ---- */
@@ -206,7 +219,8 @@ struct cc__fiber *cc__frame_lock(CCTask task, uint64_t *h)
 	while ((*h & CC__HANDLE_ID) == task.id) {
 		const uint64_t waited = *h | CC__HANDLE_WAITED;
 
-		/* Acquire: the frame, from cc__frame_begin; the result, from end_alone. */
+		/* Acquire: the frame, from cc__frame_begin or cc__later_set; the result, from
+		 * end_alone. */
 		if (*h == waited || cc__cas(&f->handle, h, waited, CC__ACQUIRE, CC__RELAXED)) {
 			*h = waited;
 			if (!(waited & CC__HANDLE_DETACHED))
@@ -380,7 +394,7 @@ uint64_t cc__frame_hold(struct cc__fiber *f)
 {
 	uint64_t h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
 
-	/* Acquire: the frame, from cc__frame_begin. */
+	/* Acquire: the frame, from cc__frame_begin or cc__later_set. */
 	while (h != 0 && !(h & CC__HANDLE_WAITED) &&
 	       !cc__cas_weak(&f->handle, &h, h | CC__HANDLE_WAITED, CC__ACQUIRE, CC__RELAXED))
 		continue;
@@ -400,7 +414,7 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 		cc__fiber_name_of(f, &name);
 		/* Relaxed: a look at something that moves. */
 		word = cc__load(&f->parker.word, CC__RELAXED);
-		if (cc__word_state(word) != CC__ASSIGNED || (f->done.user & CC__TASK_LATER)) {
+		if (cc__word_state(word) != CC__ASSIGNED || cc__later_waits(f)) {
 			info->runtime = cc__sched_runtime(cc__fiber_home(f));
 			info->state = public_state(word);
 			info->worker = cc__word_owner(word);

@@ -14,6 +14,10 @@
  *   handle word     to          who      how
  *   0               id          spawner  store; perhaps with DETACHED, which comes
  *                                        otherwise under the lock, and stays
+ *   0               id LATER    spawner  store, under the wheel's lock (later.h)
+ *   id LATER        id          anybody  exchange, or with WAITED under the lock: it begins
+ *   id LATER        0           recaller the same: it never does
+ *   id LATER        id LATER WAITED  anybody  exchange, under the lock
  *   id              id DONE     worker   exchange (the end)
  *   id              0           worker   exchange: detached from the start, or run by
  *                                        its joiner
@@ -36,17 +40,14 @@
 
 struct cc__sched;
 
-/* done.user, under the lock: the task has not begun and its time has not come (later.h).
- * 0 between two lives. */
-enum { CC__TASK_LATER = 1 };
-
 /* The low bits of home: CCMigration; the end of payload is a name. */
 enum { CC__HOME_MIGRATION = 3, CC__HOME_NAMED = 4, CC__HOME_BITS = 7 };
 
 #define CC__HANDLE_DONE ((uint64_t)1 << 63)
 #define CC__HANDLE_WAITED ((uint64_t)1 << 62)
 #define CC__HANDLE_DETACHED ((uint64_t)1 << 61)	/* nobody will join */
-#define CC__HANDLE_ID (CC__HANDLE_DETACHED - 1)
+#define CC__HANDLE_LATER ((uint64_t)1 << 60)	/* its time has not come (later.h) */
+#define CC__HANDLE_ID (CC__HANDLE_LATER - 1)
 
 enum { CC__PAYLOAD = 64, CC__NAME_MAX = 16 };
 
@@ -152,34 +153,41 @@ static inline unsigned cc__fiber_order(const struct cc__fiber *f)
 	return (unsigned)(uintptr_t)cc__load(&f->stack, CC__RELAXED);	/* Relaxed: f is ours */
 }
 
-/* A chain of free frames. */
-struct cc__frame_chain {
-	struct cc__fiber *first;
+/* Free frames, the next one last.  No chain: they may be in another core's cache, and an
+ * array says which will be needed before the one in front of it has come. */
+enum { CC__FRAMES = 128, CC__FRAMES_AHEAD = 4 };
+struct cc__frame_stock {
 	unsigned count;
+	struct cc__fiber *frame[CC__FRAMES];
 };
 
-/* Free frames that its owner alone touches: the chain in use, and one that is empty or
- * whole. */
+/* Those that its owner alone touches: the stock in use, and one that is empty or whole. */
 struct cc__frame_cache {
-	struct cc__frame_chain chain, spare;
+	struct cc__frame_stock stock, spare;
 };
 
-/* What cc__frame_get takes when the cache is empty, or NULL. */
+/* The last of a stock that has some. */
+static inline struct cc__fiber *cc__frame_take(struct cc__frame_stock *s)
+{
+	const unsigned n = --s->count;
+
+	if (n >= CC__FRAMES_AHEAD)
+		__builtin_prefetch(s->frame[n - CC__FRAMES_AHEAD], 1);	/* it will be written */
+	return s->frame[n];
+}
+
+/* The same when the cache has none, or is NULL: from the depot or the slab. */
 struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache);
 
 /* A frame for one task, ASSIGNED; cache NULL: straight from the slab.  NULL: no memory. */
 static inline struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
 {
-	struct cc__fiber *f = cache != NULL ? cache->chain.first : NULL;
+	const bool any = cache != NULL && cache->stock.count > 0;
+	struct cc__fiber *f = __builtin_expect(any, 1) ? cc__frame_take(&cache->stock)
+	                                               : cc__frame_more(cache);
 
-	if (__builtin_expect(f == NULL, 0) && (f = cc__frame_more(cache)) == NULL)
-		return NULL;
-	if (cache != NULL) {
-		cache->chain.first = f->next;
-		cache->chain.count--;
-		__builtin_prefetch(f->next, 1);	/* the next will be written */
-	}
-	cc__word_assign(&f->parker);
+	if (f != NULL)
+		cc__word_assign(&f->parker);
 	return f;
 }
 /* F3's owner gives it back: DONE to IDLE. */
@@ -190,20 +198,25 @@ size_t cc__frames_made(void);
 
 void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
 
-/* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's. */
-static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t id,
-                                   const CCTaskOptions *options, bool detached)
+/* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's, and so is the
+ * handle of what begins later. */
+static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t handle,
+                                   const CCTaskOptions *options)
 {
 	f->home = (uintptr_t)home | CC_MIGRATE_FREE;
-	if (options != NULL)
+	if (options != NULL) {
 		cc__frame_options(f, options);
+		if (options->start > 0)
+			return;
+	}
 	/* Release: all of the frame, to the acquire of whoever finds this id. */
-	cc__store(&f->handle, id | (detached ? CC__HANDLE_DETACHED : 0), CC__RELEASE);
+	cc__store(&f->handle, handle, CC__RELEASE);
 }
 
-/* Publish the end of a task and wake its joiners (F3).  True: f is the caller's
- * to recycle; false: it waits for a joiner.  `joined`: the caller is one. */
-bool cc__frame_end(struct cc__fiber *f, int result, bool joined);
+/* Publish the end of a task and wake its joiners (F3), but for the last: that wake is the
+ * caller's last act for it.  True: f is the caller's to recycle; false: it waits for a
+ * joiner.  `joined`: the caller is one. */
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake *last);
 
 /* The end of a task as a case of a group; the object is its CCTask, w->io where the
  * result goes.  Begins with w->lock NULL. */

@@ -80,13 +80,13 @@ struct cc__idle {
 struct cc__idle *cc__idle_new(void);		/* NULL: no memory */
 void cc__idle_free(struct cc__idle *i);
 
-/* After an enqueue by the worker of `mine` (I1).  True: somebody sleeps, and the
+/* After so many enqueues by the worker of `mine` (I1).  True: somebody sleeps, and the
  * caller says with cc__idle_call how much it leaves behind. */
-static inline bool cc__idle_pushed(struct cc__idle *i, struct cc__nap *mine)
+static inline bool cc__idle_pushed(struct cc__idle *i, struct cc__nap *mine, unsigned n)
 {
 	/* Relaxed: ours alone.  Release: what was queued, to the acquire in
 	 * cc__idle_generations. */
-	cc__store(&mine->generation, cc__load(&mine->generation, CC__RELAXED) + 1, CC__RELEASE);
+	cc__store(&mine->generation, cc__load(&mine->generation, CC__RELAXED) + n, CC__RELEASE);
 	cc__fence_light();	/* against the heavy one in cc__idle_sleep */
 	/* Relaxed: after the fence; see the drawing. */
 	return __builtin_expect(cc__load(&i->sleepers, CC__RELAXED) != 0, 0);

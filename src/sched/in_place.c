@@ -32,8 +32,7 @@ static inline void step_up(struct cc__worker *w, struct cc__fiber *f, struct cc_
 
 	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");	/* it may park */
 	*p = (struct cc__below){.self = self, .member = s->member, .control = cc__control_renew()};
-	cc__count(&w->picks);
-	cc__word_claim(&f->parker, w->id);
+	cc__worker_claim(w, f);
 	CC__EVENT(CC__EV_PLACE, &self->parker, (uintptr_t)f, 0);
 	cc__fiber_bind(f, s);
 	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
@@ -45,6 +44,7 @@ static inline void step_down(struct cc__below *p, struct cc__fiber *f, int resul
 {
 	struct cc__fiber *self = p->self;
 	struct cc__stack *s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
+	struct cc__wake last;
 	struct cc__worker *w;
 
 	if (cc__forked())
@@ -57,11 +57,12 @@ static inline void step_down(struct cc__below *p, struct cc__fiber *f, int resul
 	s->member = p->member;
 	cc__set_running(w->thread, &self->parker);
 	cc__fiber_unbind(f);
-	if (cc__frame_end(f, result, true))
+	if (cc__frame_end(f, result, true, &last))
 		cc__frame_put(&w->frames, f);
 	CC__EVENT(CC__EV_PLACE, &self->parker, 0, 0);
 	cc__count(&w->finished);
 	cc__control_restore(p->control);
+	cc__wake(last);
 }
 
 bool cc__sched_run_here(CCTask task, int *result)
@@ -118,9 +119,7 @@ struct cc__child *cc__sched_child_next(const void *nursery, int result)
 	    (next = cc__runq_take_child(&w->queue, nursery, true)) == NULL)
 		return NULL;
 	CC_POINT("task.ended", &f->parker);
-	cc__fiber_end(w, f, result);
-	cc__count(&w->picks);
-	cc__word_claim(&next->parker, w->id);
-	cc__fiber_follow(w, next, s);
+	cc__wake(cc__fiber_end(w, f, result));
+	cc__fiber_follow(w, cc__worker_claim(w, next), s);
 	return &next->payload.child.what;
 }

@@ -22,31 +22,41 @@ int64_t cc__sched_pressure(const struct cc__sched *s)
 	for (unsigned i = 0; i < n; i++) {
 		const struct cc__worker *w = s->worker[i];
 
-		/* A pick that found no stack is queued again, among the starved. */
+		/* A pick that found no stack is queued again, among the starved; who was
+		 * handed over was picked without a queue. */
 		queued += cc__load(&w->nap->generation, CC__RELAXED) - w->born +
-		          cc__load(&w->counters.starved, CC__RELAXED);
+		          cc__load(&w->counters.starved, CC__RELAXED) +
+		          cc__load(&w->counters.handed, CC__RELAXED);
 	}
 	queued += cc__load(&s->idle->outside, CC__RELAXED) - s->born;
 	return (int64_t)(queued - taken);
+}
+
+/* More was taken than queued, and it is no accident. */
+static bool drifts(struct cc__pressure *p, int64_t pressure)
+{
+	const cc_time now = cc__now();
+
+	if (pressure >= 0)
+		p->below = 0;
+	else if (p->below++ == 0)
+		p->below_since = now;
+	return p->below >= CC__DRIFT_SAMPLES && now - p->below_since >= CC__DRIFT_TIME;
 }
 
 void cc__pressure_sample(struct cc__sched *s, enum cc__pressure_block why)
 {
 	struct cc__pressure *p = &s->pressure;
 	const int64_t now = cc__sched_pressure(s);
-	uint64_t streak;
+	/* Relaxed, all: who samples is the only one to write. */
+	const uint64_t streak = now > 0 ? 0 : cc__load(&p->neg_streak, CC__RELAXED) + 1;
+	const bool drifted = drifts(p, now);
 
+	cc__store(&p->neg_streak, streak, CC__RELAXED);
 	cc__store(&p->current, now, CC__RELAXED);	/* Relaxed: for people */
 	cc__count(&p->block[why]);
-	if (now > 0) {
-		cc__count(&p->positive_samples);
-		cc__store(&p->neg_streak, 0, CC__RELAXED);	/* Relaxed: ours */
-		return;
-	}
-	cc__count(&p->negative_samples);
-	cc__count(&p->neg_streak);
-	/* Relaxed, all: ours alone to write. */
-	streak = cc__load(&p->neg_streak, CC__RELAXED);
+	CC__ASSERT(!drifted, "pressure: below zero for long");
+	cc__count(now > 0 ? &p->positive_samples : &p->negative_samples);
 	if (streak > cc__load(&p->neg_streak_max, CC__RELAXED))
 		cc__store(&p->neg_streak_max, streak, CC__RELAXED);
 }

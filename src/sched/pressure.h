@@ -25,10 +25,18 @@ struct cc__pressure {
 	cc__a64 block[CC__BLOCKS];			/* by reason; BLOCK_NONE: gate passes */
 	cc__a64 promoted_workers;
 	cc__a64 neg_streak, neg_streak_max;		/* negative ones in a row */
+	uint64_t below;					/* those below 0, in a row ... */
+	cc_time below_since;				/* ... and the first; who samples */
 };
 
+/* Who pushes counts afterwards, so for as long as the system holds him up there, pressure
+ * may be below 0.  So many samples over so long are no accident: somebody was picked and never
+ * counted as queued, or counted as picked twice.  A debug build stops. */
+enum { CC__DRIFT_SAMPLES = 100 };
+#define CC__DRIFT_TIME (10 * CC_SEC)
+
 /* Queued and not taken: what became ready less what was picked.  Rough, and
- * negative when counters are read at different moments. */
+ * for a moment negative when counters are read at different ones. */
 int64_t cc__sched_pressure(const struct cc__sched *s);
 
 /* Take a sample; `why` is what became of it. */

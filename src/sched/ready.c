@@ -9,9 +9,9 @@
 
 /* ---- into the queue ---- */
 
-__attribute__((noinline)) void cc__worker_call_others(struct cc__worker *w)
+__attribute__((noinline)) void cc__worker_call_others(struct cc__worker *w, unsigned n)
 {
-	cc__count(&w->counters.calls);
+	cc__count_by(&w->counters.calls, n);
 	cc__idle_call(w->idle, cc__runq_length(&w->queue));
 }
 
@@ -19,7 +19,7 @@ static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__k
 {
 	if (__builtin_expect(!cc__runq_push(&w->queue, f, kind), 0))
 		cc__global_push(&w->sched->global, f);
-	cc__worker_pushed(w);
+	cc__worker_pushed(w, 1);
 }
 
 void cc__worker_make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
@@ -41,10 +41,26 @@ bool cc__worker_is_for_reserve(const struct cc__fiber *f)
  * not come to it first. */
 static bool offer(struct cc__worker *w, struct cc__fiber *f)
 {
-	if (w->wakes != CC__READY || w->only_woken || !cc__runq_offer(&w->queue, f))
+	if (w->waking != CC__WAKING || w->only_woken || !cc__runq_offer(&w->queue, f))
 		return false;
 	w->fair_at = 0;		/* so the next pick looks there */
-	cc__worker_pushed(w);
+	cc__worker_pushed(w, 1);
+	return true;
+}
+
+/* f is the last that waited for the task which has ended here, and nobody is before it, so it
+ * was the only one: it passes through no queue, and is claimed at once.  (Before fair_at there is
+ * no offer, and nobody whose time has come.  A thief who is inside may hide one that stays.) */
+static bool hand_over(struct cc__worker *w, struct cc__fiber *f)
+{
+	if (w->waking != CC__WAKING_JOINER)
+		return false;
+	w->waking = CC__WAKING;
+	/* Relaxed: our own. */
+	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
+	    cc__lane_length(&w->queue.lane[CC__READY]) > 0)
+		return false;
+	w->handed = f;
 	return true;
 }
 
@@ -60,8 +76,9 @@ static inline void wake_here(struct cc__worker *w, struct cc__fiber *f)
 {
 	send_for(w, f);
 	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
-	if (__builtin_expect(!cc__idle_hungry(w->idle), 1) || !offer(w, f))
-		enqueue(w, f, w->wakes);
+	if (hand_over(w, f) || (cc__idle_hungry(w->idle) && offer(w, f)))
+		return;
+	enqueue(w, f, w->waking == CC__WAKING_EXPIRED ? CC__URGENT : CC__READY);
 }
 
 static __attribute__((noinline)) void push_slowly(struct cc__worker *w, struct cc__fiber *f)
@@ -72,7 +89,7 @@ static __attribute__((noinline)) void push_slowly(struct cc__worker *w, struct c
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
 {
 	if (__builtin_expect(!cc__watched() && cc__runq_append(&w->queue, f, CC__FRESH), 1))
-		cc__worker_pushed(w);
+		cc__worker_pushed(w, 1);
 	else
 		push_slowly(w, f);
 }
@@ -96,6 +113,13 @@ void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f)
 	cc__sched_give(w->sched, f);
 }
 
+/* What is in w's queue now has its turn before anything is sent back (T3). */
+static void note_turn(struct cc__worker *w)
+{
+	/* Relaxed: our own. */
+	w->lesson.turned = cc__load(&w->queue.lane[CC__READY].tail, CC__RELAXED);
+}
+
 static void move_in_as(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	if (w->only_woken && !cc__worker_is_for_reserve(f)) {
@@ -106,8 +130,7 @@ static void move_in_as(struct cc__worker *w, struct cc__fiber *f, enum cc__kind 
 	enqueue(w, f, kind);
 	if (kind == CC__URGENT)
 		w->fair_at = 0;
-	/* Relaxed: our own. */
-	w->lesson.turned = cc__load(&w->queue.lane[CC__READY].tail, CC__RELAXED);
+	note_turn(w);
 }
 
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f)
@@ -126,6 +149,17 @@ void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigne
 			f[unstarted++] = f[i];
 	while (unstarted > 0)
 		cc__worker_move_in(w, f[--unstarted]);
+}
+
+void cc__worker_move_in_loot(struct cc__worker *w, struct cc__loot *loot)
+{
+	if (loot->kind != CC__FRESH || !cc__runq_push_stolen(&w->queue, loot)) {
+		cc__worker_move_in_many(w, loot->fiber, loot->count, loot->kind == CC__URGENT);
+		return;
+	}
+	cc__count_by(&w->moved, loot->count);
+	cc__worker_pushed(w, loot->count);
+	note_turn(w);
 }
 
 void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest)
@@ -239,7 +273,7 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
 	else if (w->only_woken)
 		push_from_outside(s, f);
 	else	/* its time has come, too */
-		cc__worker_make_ready(w, f, w->wakes == CC__URGENT ? CC__URGENT : CC__FRESH);
+		cc__worker_make_ready(w, f, w->waking == CC__WAKING_EXPIRED ? CC__URGENT : CC__FRESH);
 }
 
 /* Woken by one that it may run beside, in its own runtime, with nobody about who wants to
@@ -247,7 +281,7 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
 static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 {
 	if (w == NULL || cc__fiber_home(f) != w->sched || cc__fiber_stays(f) ||
-	    !cc__fiber_started(f) || w->wakes != CC__READY || cc__watched() ||
+	    !cc__fiber_started(f) || w->waking != CC__WAKING || cc__watched() ||
 	    cc__idle_hungry(w->idle))
 		return false;
 	return cc__runq_append(&w->queue, f, CC__READY);
@@ -261,7 +295,7 @@ void cc__schedule(struct cc__parker *p)
 	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
 	           "schedule: a fiber that is not runnable");
 	if (__builtin_expect(schedule_here(w, cc__fiber_of(p)), 1))
-		cc__worker_pushed(w);
+		cc__worker_pushed(w, 1);
 	else
 		schedule_any(w, cc__fiber_of(p));
 }
@@ -273,9 +307,9 @@ bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time n
 	unsigned fired;
 
 	w->clock = now;
-	w->wakes = CC__URGENT;
+	w->waking = CC__WAKING_EXPIRED;
 	fired = cc__timers_run(h, now, CC__FAIR_RUN, cc__worker_fire);
-	w->wakes = CC__READY;
+	w->waking = CC__WAKING;
 	w->fair_at = fired > 0 ? 0 : w->fair_at;
 	return fired > 0;
 }

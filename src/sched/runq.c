@@ -18,6 +18,11 @@ static void turn(unsigned *turns)
 		cc__relax();
 }
 
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;	/* mutant: < -> <= survives: the same. */
+}
+
 /* ---- growth; under R1 ---- */
 
 static size_t lane_bytes(const struct cc__lane *r)
@@ -77,10 +82,8 @@ static bool stays(const struct cc__runq *q, const struct cc__fiber *f, enum cc__
 static void cut(struct cc__runq *q, enum cc__kind kind, struct cc__loot *loot)
 {
 	struct cc__lane *r = &q->lane[kind];
-	uint32_t n = (cc__lane_length(r) + 1) / 2;
+	uint32_t n = at_most((cc__lane_length(r) + 1) / 2, CC__STEAL_MAX);
 
-	if (n > CC__STEAL_MAX)	/* mutant: > -> >= survives: the same. */
-		n = CC__STEAL_MAX;
 	loot->kind = kind;
 	loot->count = 0;
 	while (n-- > 0) {
@@ -135,6 +138,20 @@ bool cc__runq_meet_thief(struct cc__runq *q)
 	return false;
 }
 
+bool cc__runq_push_stolen(struct cc__runq *q, const struct cc__loot *loot)
+{
+	struct cc__lane *r = &q->lane[CC__FRESH];
+	uint32_t n = loot->count;
+	bool room;
+
+	cc__runq_enter(q);
+	if ((room = cc__lane_length(r) + n <= r->mask + 1))
+		while (n > 0)
+			cc__lane_append(r, loot->fiber[--n]);
+	cc__runq_leave(q);
+	return room;
+}
+
 bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 {
 	enum { NEWEST = 8 };
@@ -144,10 +161,8 @@ bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f)
 
 	cc__runq_enter(q);
 	newest = cc__load(&r->tail, CC__RELAXED) - 1;	/* Relaxed, all: under R1 */
-	if ((n = cc__lane_length(r)) > NEWEST)	/* mutant: > -> >= survives: the same. */
-		n = NEWEST;
-	/* mutant: < -> <= survives: what is found then is not among them. */
-	for (i = 0; i < n && r->slot[(newest - i) & r->mask] != f; i++)
+	n = at_most(cc__lane_length(r), NEWEST);
+	for (i = 0; i != n && r->slot[(newest - i) & r->mask] != f; i++)
 		continue;
 	if ((found = i < n)) {
 		for (; i > 0; i--)	/* the newer ones move up */
@@ -177,8 +192,7 @@ struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, b
 		f = r->slot[(tail - 1) & r->mask];
 		/* It is in our queue, so nobody runs it and it is what it was. */
 		if (cc__fiber_nursery(f) == nursery && (next || !cc__fiber_stays(f))) {
-			cc__store(&r->tail, tail - 1, CC__RELAXED);
-			__builtin_prefetch(r->slot[(tail - 2) & r->mask], 1);
+			cc__lane_cut_newest(r, tail - 1);
 		} else {
 			f = NULL;
 		}
@@ -256,8 +270,7 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 
 void cc__runq_init(struct cc__runq *q)
 {
-	/* mutant: < -> <= survives: behind the lanes there is nothing yet. */
-	for (enum cc__kind kind = 0; kind < CC__KINDS; kind++) {
+	for (enum cc__kind kind = 0; kind != CC__KINDS; kind++) {
 		q->lane[kind].slot = q->first_slots[kind];
 		q->lane[kind].mask = CC__LANE_FIRST - 1;
 	}

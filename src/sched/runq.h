@@ -17,7 +17,8 @@
  *
  * R1  The lanes are touched by the owner while busy, or by the thief that has
  *     SEIZED and seen it not busy.  Never by both.
- * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.
+ * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.  (One that
+ *     its worker is about to claim may be in none: `handed` in worker.h.)
  * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
  *     the back of the lane instead.
  * R4  The started fiber that would be next may lie in `offer` instead of in its lane,
@@ -167,16 +168,21 @@ static inline struct cc__fiber *cc__lane_oldest(struct cc__lane *r)
 	return r->slot[head & r->mask];
 }
 
-/* What comes after it is sent for: stolen ones are in another core's cache. */
+/* The newest comes out; those after it are sent for, since stolen ones are in another
+ * core's cache. */
+static inline struct cc__fiber *cc__lane_cut_newest(struct cc__lane *r, uint32_t newest)
+{
+	if (newest - cc__load(&r->head, CC__RELAXED) >= CC__AHEAD)
+		__builtin_prefetch(r->slot[(newest - CC__AHEAD) & r->mask], 1);
+	cc__store(&r->tail, newest, CC__RELAXED);
+	return r->slot[newest & r->mask];
+}
+
 static inline struct cc__fiber *cc__lane_newest(struct cc__lane *r)
 {
 	const uint32_t tail = cc__load(&r->tail, CC__RELAXED);
 
-	if (tail == cc__load(&r->head, CC__RELAXED))
-		return NULL;
-	cc__store(&r->tail, tail - 1, CC__RELAXED);
-	__builtin_prefetch(r->slot[(tail - 2) & r->mask], 1);
-	return r->slot[(tail - 1) & r->mask];
+	return tail != cc__load(&r->head, CC__RELAXED) ? cc__lane_cut_newest(r, tail - 1) : NULL;
 }
 
 static inline void cc__lane_append(struct cc__lane *r, struct cc__fiber *f)
@@ -329,6 +335,9 @@ static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fib
 	return next;
 }
 
+/* Unstarted ones, stolen elsewhere; the oldest goes in last, since the newest here runs first.
+ * Their frames are not touched: they are in another core's cache.  False: no room. */
+bool cc__runq_push_stolen(struct cc__runq *q, const struct cc__loot *loot);
 /* That unstarted one, if it is among the newest.  True: f is the caller's. */
 bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f);
 /* The newest unstarted one, if it is a child of that nursery; else NULL.  `next`: and if it

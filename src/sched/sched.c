@@ -90,7 +90,6 @@ static struct cc__worker *make_worker(struct cc__sched *s)
 	w->only_woken = cc__worker_temporary(w) && w->id == s->config.workers_max;
 	if (w->only_woken)
 		cc__store(&s->idle->reserve, w->id, CC__RELAXED);
-	w->wakes = CC__READY;
 	w->age_at = CC_FOREVER;
 	w->random = 0x9e3779b97f4a7c15u * (n + 1);
 	cc__runq_init(&w->queue);
@@ -405,10 +404,10 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	b.f->run.main = main;
 	b.f->payload.arg = arg;
 	if (out != NULL)
-		*out = (CCTask){.frame = b.f, .id = b.id};
+		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
 	CC_POINT("spawn.before_publish", &b.f->parker);
 	if (options == NULL || options->start <= 0 ||
-	    !cc__later_set(s, b.here, b.f, b.id, options->start))
+	    !cc__later_set(s, b.here, b.f, b.handle, options->start))
 		cc__spawn_end(&b);
 	return 0;
 }

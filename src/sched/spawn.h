@@ -12,7 +12,7 @@
 struct cc__birth {
 	struct cc__fiber *f;
 	struct cc__worker *here;	/* that spawns it, of the same scheduler; NULL: none */
-	uint64_t id;
+	uint64_t handle;		/* its id, and perhaps DETACHED */
 };
 
 /* Ids are the process's, so that a dump over several runtimes is unambiguous.
@@ -63,8 +63,8 @@ static inline int cc__spawn_begin(struct cc__birth *b, struct cc__sched *s, stru
 		b->here = NULL;
 	if ((b->f = cc__frame_get(b->here != NULL ? &b->here->frames : NULL)) == NULL)
 		return ENOMEM;
-	b->id = cc__next_id(t);
-	cc__frame_begin(b->f, s, b->id, options, detached);
+	b->handle = cc__next_id(t) | (detached ? CC__HANDLE_DETACHED : 0);
+	cc__frame_begin(b->f, s, b->handle, options);
 	if (b->here != NULL)
 		cc__count(&b->here->spawned);
 	else

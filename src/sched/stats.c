@@ -54,6 +54,7 @@ static void add_worker(const struct cc__worker *w, CCStats *out)
 	out->steal_hits += value(&c->steal_hits);
 	out->steal_tries += value(&c->steal_tries);
 	out->stolen += value(&c->stolen);
+	out->handed += value(&c->handed);
 	out->starved += value(&c->starved);
 	out->stacks_in_use -= value(&c->stacks_given);
 }
@@ -126,6 +127,7 @@ static const struct figure {
     FIGURE(QUEUES, steal_tries),
     FIGURE(QUEUES, steal_hits),
     FIGURE(QUEUES, stolen),
+    FIGURE(QUEUES, handed),
     FIGURE(QUEUES, starved),
     FIGURE(MEMORY, stacks),
     FIGURE(MEMORY, stacks_in_use),

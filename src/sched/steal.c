@@ -177,7 +177,7 @@ bool cc__steal(struct cc__worker *w, struct cc__worker *v, cc_time now, bool eag
 	w->seen[v->id - 1].ready_at = now;	/* begin anew */
 	w->seen[v->id - 1].fresh = false;
 	observe(w, v->id, now);
-	cc__worker_move_in_many(w, loot->fiber, loot->count, loot->kind == CC__URGENT);
+	cc__worker_move_in_loot(w, loot);
 	return true;
 }
 

@@ -79,28 +79,29 @@ static struct cc__timer_slot *slot_of(struct cc__timers *h, unsigned level, unsi
 	return &h->slot[level * CC__TIMER_SLOTS + digit];
 }
 
-static void put_in(struct cc__timer_slot *slot, struct cc__timer *t)
+static void put_in(struct cc__timer_slot *slot, struct cc__timer *t, cc_time due)
 {
-	const cc_time due = begin_of(unit_of(t));
-
 	slot->earliest = slot->first != NULL ? cc__earlier(slot->earliest, due) : due;
 	put_first(&slot->first, t);
 }
 
-static void put(struct cc__timers *h, struct cc__timer *t)
+/* When it is due. */
+static cc_time put(struct cc__timers *h, struct cc__timer *t)
 {
 	const uint64_t unit = unit_of(t);
+	const cc_time due = begin_of(unit);
 	unsigned level, digit;
 
 	if (unit <= h->at) {
-		put_in(&h->reached, t);
-		return;
+		put_in(&h->reached, t, due);
+		return due;
 	}
 	level = (63 - (unsigned)__builtin_clzll(unit ^ h->at)) / DIGIT;
 	digit = (unsigned)(unit >> level * DIGIT) & DIGIT_MASK;
-	put_in(slot_of(h, level, digit), t);
+	put_in(slot_of(h, level, digit), t, due);
 	h->slots[level] |= (uint64_t)1 << digit;
 	h->levels |= 1u << level;
+	return due;
 }
 
 /* The slot of those that are due next.  False: there are none. */
@@ -198,18 +199,25 @@ void cc__timers_init(struct cc__timers *h)
 	note_earliest(h);
 }
 
-bool cc__timers_add(struct cc__timers *h, struct cc__timer *t, cc_time recent)
+bool cc__timers_add_locked(struct cc__timers *h, struct cc__timer *t, cc_time recent)
 {
-	const cc_time due = begin_of(unit_of(t));
-	bool first;
+	cc_time due;
 
-	cc__lock(&h->lock, CC__RANK_TIMER);
 	CC__ASSERT(!cc__timer_armed(t), "timer: armed twice");
 	if (h->reached.first == NULL)
 		advance(h, unit_at(recent));
-	put(h, t);
-	if ((first = due < cc__timers_earliest(h)))
-		cc__store(&h->earliest, due, CC__RELAXED);	/* Relaxed: as in note_earliest */
+	if ((due = put(h, t)) >= cc__timers_earliest(h))
+		return false;
+	cc__store(&h->earliest, due, CC__RELAXED);	/* Relaxed: as in note_earliest */
+	return true;
+}
+
+bool cc__timers_add(struct cc__timers *h, struct cc__timer *t, cc_time recent)
+{
+	bool first;
+
+	cc__lock(&h->lock, CC__RANK_TIMER);
+	first = cc__timers_add_locked(h, t, recent);
 	cc__unlock(&h->lock);
 	return first;
 }

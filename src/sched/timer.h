@@ -68,8 +68,9 @@ static inline bool cc__timer_armed(const struct cc__timer *t)
 void cc__timers_init(struct cc__timers *h);
 
 /* `recent` is a time that has passed, the later the better.  True: none is due before
- * t now. */
+ * t now.  The second is under the lock already. */
 bool cc__timers_add(struct cc__timers *h, struct cc__timer *t, cc_time recent);
+bool cc__timers_add_locked(struct cc__timers *h, struct cc__timer *t, cc_time recent);
 /* False: it has expired already. */
 bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t);
 

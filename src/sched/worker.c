@@ -27,9 +27,7 @@ static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
 		f = cc__runq_pop(&w->queue);
 	if (f == NULL && (f = cc__worker_pick_slowly(w)) == NULL)
 		return NULL;
-	cc__count(&w->picks);
-	cc__word_claim(&f->parker, w->id);
-	return f;
+	return cc__worker_claim(w, f);
 }
 
 /* ---- the switch ---- */
@@ -81,7 +79,7 @@ static __attribute__((noinline)) void settle_yield(struct cc__worker *w, struct 
 static inline void settle_turn(struct cc__worker *w)
 {
 	cc__runq_leave(&w->queue);
-	cc__worker_pushed(w);
+	cc__worker_pushed(w, 1);
 }
 
 /* On the stack that a switch arrived on (D2). */
@@ -169,6 +167,24 @@ static inline struct cc__fiber *next_started(struct cc__worker *w)
 	return f;
 }
 
+/* f has run to its end.  The next: the one that waited for it, if nobody is before him. */
+static inline struct cc__fiber *end_task(struct cc__worker *w, struct cc__fiber *f, int result)
+{
+	const struct cc__wake last = cc__fiber_end(w, f, result);
+	struct cc__fiber *joiner;
+
+	if (__builtin_expect(last.who == NULL, 1))
+		return next_at_hand(w);
+	w->waking = CC__WAKING_JOINER;
+	cc__wake(last);
+	w->waking = CC__WAKING;
+	if ((joiner = w->handed) == NULL)
+		return next_at_hand(w);
+	w->handed = NULL;
+	cc__count(&w->counters.handed);
+	return cc__worker_claim(w, joiner);
+}
+
 /* Tasks one after another on one stack, without a switch between them, until
  * a started fiber is next, one that wants another stack, or nothing is at hand. */
 static void fiber_main(void *worker, uintptr_t left)
@@ -192,8 +208,7 @@ static void fiber_main(void *worker, uintptr_t left)
 			cc__fiber_tidy(s);
 		w = cc__worker_here();	/* the task may have moved us, */
 		f = cc__fiber_of(cc__running(w->thread));	/* and others have followed it */
-		cc__fiber_end(w, f, result);
-		f = next_at_hand(w);
+		f = end_task(w, f, result);
 		if (f == NULL || !cc__fiber_wants(f, order))
 			break;
 		cc__fiber_follow(w, f, s);

@@ -47,6 +47,13 @@ enum cc__life {
 	CC__LIFE_DEAD,
 };
 
+/* What it is at when it wakes somebody, which says where that one goes. */
+enum cc__waking {
+	CC__WAKING,		/* runs a fiber: behind the others */
+	CC__WAKING_EXPIRED,	/* runs timers: before them */
+	CC__WAKING_JOINER,	/* has ended a task: that one is next, if nobody is before it */
+};
+
 /* What the monitor knows of a worker's heartbeat (sysmon.c). */
 struct cc__pulse {
 	uint64_t beats;			/* picks and serves, when it last looked */
@@ -78,7 +85,8 @@ struct cc__worker {
 					 * pick that it came by ... */
 	cc_time slice_from;		/* ... and the time, or the monitor's ticks */
 	unsigned favours;		/* picks of urgent fibers */
-	enum cc__kind wakes;		/* how those are queued whom it wakes */
+	enum cc__waking waking;
+	struct cc__fiber *handed;	/* that joiner, QUEUED, until it is claimed */
 	struct cc__frame_cache frames;
 	struct cc__stack_list stacks;	/* of order 0, as is the next */
 	struct cc__stack *reserve;	/* for the day there are no others */
@@ -129,18 +137,26 @@ static inline struct cc__fiber *cc__worker_fiber(const struct cc__worker *w)
 	           : cc__fiber_of(cc__running(w->thread));
 }
 
+/* f, QUEUED and in no queue any more, is w's to run, by w. */
+static inline struct cc__fiber *cc__worker_claim(struct cc__worker *w, struct cc__fiber *f)
+{
+	cc__count(&w->picks);
+	cc__word_claim(&f->parker, w->id);
+	return f;
+}
+
 /* ---- ready.c ---- */
 
 /* One that never retires, another each time: for a task that is pinned, or begins
  * later.  Any thread. */
 struct cc__worker *cc__worker_next(struct cc__sched *s);
 
-/* Something has been put into w's queue, by w: those who sleep may want to know. */
-void cc__worker_call_others(struct cc__worker *w);
-static inline void cc__worker_pushed(struct cc__worker *w)
+/* So many have been put into w's queue, by w: those who sleep may want to know. */
+void cc__worker_call_others(struct cc__worker *w, unsigned n);
+static inline void cc__worker_pushed(struct cc__worker *w, unsigned n)
 {
-	if (cc__idle_pushed(w->idle, w->nap))
-		cc__worker_call_others(w);
+	if (cc__idle_pushed(w->idle, w->nap, n))
+		cc__worker_call_others(w, n);
 }
 
 /* f has just become QUEUED: into w's queue, by w. */
@@ -152,6 +168,8 @@ void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
 /* Several, oldest first; urgent: before others.  Of the unstarted ones the oldest goes
  * in last, since the newest in a queue runs first.  The array is used up. */
 void cc__worker_move_in_many(struct cc__worker *w, struct cc__fiber **f, unsigned n, bool urgent);
+/* Those that w has stolen: unstarted ones in one visit, unseen. */
+void cc__worker_move_in_loot(struct cc__worker *w, struct cc__loot *loot);
 /* All that an inbox had, oldest first, chained through next. */
 void cc__worker_move_in_inbox(struct cc__worker *w, struct cc__fiber *oldest);
 /* A QUEUED fiber that w has to whoever may run it, by w. */

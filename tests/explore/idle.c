@@ -65,10 +65,10 @@ static void queue_own(unsigned me, struct cc__fiber *f)
 
 static void push_own(unsigned me, struct cc__fiber *f)
 {
-	if (hole == GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me]))
+	if (hole == GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1))
 		cc__idle_call(idle, 1);
 	queue_own(me, f);
-	if (hole != GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me]))
+	if (hole != GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1))
 		cc__idle_call(idle, length_of(me));
 }
 

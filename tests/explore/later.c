@@ -91,25 +91,42 @@ void cc__schedule(struct cc__parker *p)
 	struct cc__fiber *f = cc__fiber_of(p);
 	/* Relaxed: it is ours. */
 	const uint64_t id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID;
+	struct cc__wake nobody;
 
 	MC_ASSERT(made[id - 1] == 1);
 	cc__add(&begun[id - 1], 1, CC__RELAXED);
 	cc__word_claim(p, 1);
-	if (cc__frame_end(f, 0, false))
+	if (cc__frame_end(f, 0, false, &nobody))
 		cc__frame_put(NULL, f);
+	MC_ASSERT(nobody.who == NULL);
 }
 
 /* ---- who takes part ---- */
 
-static void spawn(int which)
+static struct cc__fiber *frame_for(int which)
 {
 	struct cc__fiber *f = cc__frame_get(NULL);
-	const uint64_t id = (uint64_t)which + 1;
 
 	made[which] = 1;
-	task[which] = (CCTask){.frame = f, .id = id};
-	cc__frame_begin(f, &home, id, NULL, false);
-	MC_ASSERT(cc__later_set(&home, NULL, f, id, WHEN));
+	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
+	cc__frame_begin(f, &home, 0, NULL);
+	return f;
+}
+
+static void spawn(int which)
+{
+	struct cc__fiber *f = frame_for(which);
+
+	MC_ASSERT(cc__later_set(&home, NULL, f, task[which].id, WHEN));
+}
+
+/* Its time has passed. */
+static void spawn_late(void)
+{
+	struct cc__fiber *f = frame_for(0);
+
+	MC_ASSERT(!cc__later_set(&home, NULL, f, task[0].id, cc__now()));
+	cc__later_begin(f);
 }
 
 static void no_task(void)
@@ -154,6 +171,25 @@ static void run(void)
 	cc__timers_run(&wheel.timers, WHEN, UINT_MAX, cc__later_fire);
 }
 
+/* Who looks makes it WAITED: the lock decides then. */
+static int see(const CCFiberInfo *info, void *arg)
+{
+	(void)arg;
+	MC_ASSERT(info->id == 1);
+	return 0;
+}
+
+static void look(void)
+{
+	cc_fiber_each(see, NULL);
+}
+
+static void one_seen_task(void)
+{
+	one_task();
+	look();
+}
+
 /* As the end of a runtime does (cancel_tasks in sched.c). */
 static void cancel(void)
 {
@@ -177,6 +213,14 @@ static void first_ended(void)
 	mc_outcome(recalled[0] ? "recalled" : "begun");
 }
 
+/* If its time had come before it was there, it waits for the next run. */
+static void perhaps_ended(void)
+{
+	mc_outcome(cc__peek(&begun[0]) == 1 ? "begun" : "before");
+	run();
+	ended(0);
+}
+
 /* The second begins by this run or by the next. */
 static void both_ended(void)
 {
@@ -188,6 +232,14 @@ static void both_ended(void)
 
 SCENARIO(later_recall_against_its_time, .init = one_task, .body = {recall_first, run},
          .final = first_ended, .outcomes = "recalled begun")
+SCENARIO(later_recall_of_a_seen_one_against_its_time, .init = one_seen_task,
+         .body = {recall_first, run}, .final = first_ended, .outcomes = "recalled begun")
+SCENARIO(later_look_against_recall_and_time, .init = one_task, .body = {recall_first, run, look},
+         .bound = 2, .weak = 1, .final = first_ended, .outcomes = "recalled begun")
+SCENARIO(later_look_against_spawn, .init = no_task, .body = {spawn_first, look, run}, .bound = 2,
+         .weak = 1, .final = perhaps_ended, .outcomes = "begun before")
+SCENARIO(later_look_against_a_late_spawn, .init = no_task, .body = {spawn_late, look},
+         .final = first_ended, .outcomes = "begun")
 SCENARIO(later_timer_and_the_next_life, .init = one_task, .body = {recall_and_spawn, run},
          .bound = 2, .final = both_ended, .outcomes = "same other")
 SCENARIO(later_time_against_the_end, .init = one_task, .body = {cancel, run}, .bound = 2,

@@ -205,6 +205,18 @@ SCENARIO(runq_take_and_a_thief, .init = with_two_fresh, .body = {take_the_older,
 SCENARIO(runq_take_child_and_a_thief, .init = with_one_fresh, .body = {take_the_newest, thief},
          .final = one_once)
 
+/* What was stolen elsewhere may be stolen again. */
+static void push_two_stolen(void)
+{
+	struct cc__loot *mine = &loot[mc_self()];
+
+	*mine = (struct cc__loot){.kind = CC__FRESH, .count = 2, .fiber = {fill(0), fill(1)}};
+	MC_ASSERT(cc__runq_push_stolen(&q, mine));
+	pop();
+}
+SCENARIO(runq_push_stolen_and_a_thief, .init = empty, .body = {push_two_stolen, thief},
+         .final = two_once)
+
 /* ---- the offer (R4) ---- */
 
 static void offer(int i)

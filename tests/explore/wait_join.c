@@ -54,7 +54,7 @@ static struct cc__fiber *begin(int which, bool detached)
 {
 	struct cc__fiber *f = cc__frame_get(NULL);
 
-	cc__frame_begin(f, &home, (uint64_t)which + 1, NULL, detached);
+	cc__frame_begin(f, &home, ((uint64_t)which + 1) | (detached ? CC__HANDLE_DETACHED : 0), NULL);
 	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
 	cc__word_publish(&f->parker);
 	cc__word_claim(&f->parker, 1);
@@ -77,21 +77,25 @@ static void got(int which, int result)
 static void end(int which)
 {
 	struct cc__fiber *f = task[which].frame;
+	struct cc__wake last;
 
 	output[which] = 1;
-	if (cc__frame_end(f, RESULT + which, false))
+	if (cc__frame_end(f, RESULT + which, false, &last))
 		cc__frame_put(NULL, f);
+	cc__wake(last);
 }
 
 /* By a joiner that ran the task itself. */
 static void end_joined(void)
 {
 	struct cc__fiber *f = task[0].frame;
+	struct cc__wake last;
 
 	output[0] = 1;
-	MC_ASSERT(cc__frame_end(f, RESULT, true));
+	MC_ASSERT(cc__frame_end(f, RESULT, true, &last));
 	got(0, RESULT);
 	cc__frame_put(NULL, f);
+	cc__wake(last);
 }
 
 static void end_first(void)

@@ -13,7 +13,7 @@
  * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
  * sched/ready.c sched/pick.c sched/bound.c sched/in_place.c sched/sched.c sched/fiber.c
  * sched/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
- * sched/later.c sched/local.c */
+ * sched/later.c sched/local.c sched/pressure.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -320,7 +320,7 @@ static void start_with_filled(void)
 	start();
 	for (int i = 0; i < 2; i++) {
 		filled[i] = cc__frame_get(NULL);
-		cc__frame_begin(filled[i], &sched, 100 + (uint64_t)i, NULL, true);
+		cc__frame_begin(filled[i], &sched, (100 + (uint64_t)i) | CC__HANDLE_DETACHED, NULL);
 		filled[i]->run.main = count_run;
 		cc__init(&sched.spawned_outside, (uint64_t)i + 1);
 	}
@@ -551,6 +551,50 @@ static void raise_and_unpark(void)
 WORKER_SCENARIO(worker_fiber_woken_by_two, .weak = MC_NONE, .init = start_with_sleeper,
                 .body = {raise_and_unpark, raise_and_unpark}, .daemon = 1, .final = one_run)
 
+/* Who waits for a task goes on where it ends, through no queue, or a wake from outside or
+ * its deadline was first: one of them has it. */
+static int join_apart(void *arg)
+{
+	CCTask mine;
+	int result = 0, err;
+
+	(void)arg;
+	spawn(&mine, give_back, &seven);
+	cc__store(&sleeper, cc__self(), CC__RELEASE);
+	if ((err = cc_task_join(mine, cc__now() + CC_SEC, &result)) == ETIMEDOUT)
+		err = cc_task_join(mine, cc__now() + 2 * CC_SEC, &result);
+	MC_ASSERT(err == 0 && result == 7);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+	return 0;
+}
+
+static void start_with_joiner_apart(void)
+{
+	start();
+	spawn_in_init(NULL, join_apart, NULL);
+}
+
+static void unpark_joiner(void)
+{
+	cc__unpark(mc_wait_while(&sleeper, NULL));
+}
+
+static void handed_or_not(void)
+{
+	uint64_t handed = 0;
+
+	two_run();
+	for (unsigned i = 0; i < cc__peek(&sched.workers); i++) {
+		MC_ASSERT(sched.worker[i]->handed == NULL);
+		handed += cc__peek(&sched.worker[i]->counters.handed);
+	}
+	MC_ASSERT(handed <= 1 && cc__sched_pressure(&sched) == 0);
+	mc_outcome("%s", handed == 1 ? "handed" : "queued");
+}
+WORKER_SCENARIO(worker_hands_over, .bound = 3, .init = start_with_joiner_apart,
+                .body = {unpark_joiner}, .daemon = 1, .final = handed_or_not,
+                .outcomes = "handed queued") /* covers: SCH-65/m */
+
 /* Woken while others are pushed. */
 static void start_with_sleeper_and_filled(void)
 {
@@ -776,6 +820,17 @@ static void start_two_with_sleeper_and_hog(void)
 WORKER_SCENARIO(workers_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
                 .init = start_two_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
                 .final = two_run)
+
+/* What one hands over the other cannot steal, nor run. */
+static void start_two_with_joiner_apart(void)
+{
+	start_two();
+	spawn_in_init(NULL, join_apart, NULL);
+}
+
+WORKER_SCENARIO(workers_hand_over, .weak = MC_NONE, .bound = 1,
+                .init = start_two_with_joiner_apart, .body = {unpark_joiner}, .daemon = 3,
+                .final = handed_or_not, .outcomes = "handed queued")
 
 /* What is sent back (T3 in steal.h) runs there, though its sender hogs: the other worker
  * searches, falls asleep, or has robbed us again. */

@@ -113,7 +113,7 @@ class LintTest(unittest.TestCase):
             self.caught("word", "src/sched/fiber.c", call + ";\n")
             self.passes("src/sched/worker.c", call + ";\n")
         self.caught("word", "src/sched/in_place.c", "cc__word_yield(p);\n")
-        self.passes("src/sched/in_place.c", "cc__word_claim(p, 1);\n")
+        self.passes("src/sched/worker.h", "cc__word_claim(p, 1);\n")
         self.passes("src/wait/a.c", "cc__word_wake(p, t);\n")
         self.passes("src/chan/a.c", "cc__wait(q, w, d); cc__fiber_wake(p, t);\n")
 

@@ -11,6 +11,7 @@
 #include "base/point.h"
 #include "environment.h"
 #include "flows.h"
+#include "tasks.h"
 
 enum { WORKERS = 4 };
 
@@ -264,9 +265,8 @@ static uint64_t soak_once(uint64_t *seed)
 		way[i] = some_way(seed);
 	flow_begin(&f, way, test_random(seed));
 	usleep((useconds_t)flow_below(seed, 50000));
-	/* ETIMEDOUT: not all came to their end in time.  They will. */
-	while (cancel && cc_runtime_free(f.rt) != 0)
-		continue;
+	if (cancel)
+		free_until_done(f.rt);
 	for (int i = 0; i < FLOW_CHANS; i++) {
 		usleep((useconds_t)flow_below(seed, 5000));
 		flow_close(&f.c[i]);

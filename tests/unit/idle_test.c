@@ -166,7 +166,7 @@ TEST(every_push_moves_what_a_snapshot_sees)	/* covers: WKG-01/t */
 	begin();
 	before = cc__idle_generations(idle);
 	for (unsigned i = 0; i < SLEEPERS; i++)
-		CHECK(!cc__idle_pushed(idle, &idle->nap[i]));	/* nobody sleeps */
+		CHECK(!cc__idle_pushed(idle, &idle->nap[i], 1));	/* nobody sleeps */
 	CHECK_EQ(cc__idle_generations(idle) - before, SLEEPERS);
 	cc__idle_pushed_outside(idle, CC__ANY);
 	cc__idle_pushed_outside(idle, 2);
@@ -181,7 +181,7 @@ TEST(generation_may_wrap)
 	begin();
 	cc__store(&idle->nap[1].generation, UINT64_MAX, CC__RELAXED);
 	before = cc__idle_generations(idle);
-	cc__idle_pushed(idle, &idle->nap[1]);
+	cc__idle_pushed(idle, &idle->nap[1], 1);
 	CHECK_EQ(cc__idle_generations(idle) - before, 1);
 	CHECK_EQ(sleep_as(0, before, CC_FOREVER, CC_FOREVER), CC__NOT_SLEPT);
 	end();
@@ -193,7 +193,7 @@ TEST(stale_snapshot_does_not_sleep)	/* covers: WKG-08/t */
 
 	begin();
 	before = cc__idle_generations(idle);
-	cc__idle_pushed(idle, &idle->nap[3]);
+	cc__idle_pushed(idle, &idle->nap[3], 1);
 	CHECK_EQ(sleep_as(0, before, CC_FOREVER, CC_FOREVER), CC__NOT_SLEPT);
 	before = cc__idle_generations(idle);
 	cc__idle_pushed_outside(idle, 0);
@@ -255,12 +255,12 @@ TEST(push_wakes_one_unless_somebody_searches)	/* covers: RES-58/u */
 	CHECK(!cc__idle_hungry(idle));
 	cc__idle_search(idle);
 	CHECK(cc__idle_hungry(idle));
-	CHECK(cc__idle_pushed(idle, &idle->nap[3]));
+	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
 	cc__idle_call(idle, 1);
 	cc__idle_pushed_outside(idle, CC__ANY);
 	CHECK_EQ(sleepers(), 2);	/* left to the searcher */
 	cc__idle_give_up(idle);
-	CHECK(cc__idle_pushed(idle, &idle->nap[3]));
+	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
 	cc__idle_call(idle, 1);
 	CHECK_EQ(until_back(1), CC__WOKEN);	/* not the keeper */
 	CHECK_EQ(sleepers(), 1);
@@ -597,7 +597,7 @@ TEST(watch_lets_short_queues_be)
 	patience = cc__load(&idle->patience, CC__RELAXED);
 	CHECK(patience > 1);
 	put_to_sleep(0, 3600 * CC_SEC);
-	CHECK(cc__idle_pushed(idle, &idle->nap[3]));
+	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
 	cc__idle_call(idle, patience - 1);
 	CHECK(!is_back(0));
 	cc__idle_call(idle, patience);

@@ -85,10 +85,10 @@ static int wake_urgent_and_one(void *arg)
 	struct cc__worker *w = cc__worker_here();
 
 	cc__idle_search(l->idle);
-	w->wakes = CC__URGENT;
+	w->waking = CC__WAKING_EXPIRED;
 	for (int i = 1; i < SLEEPERS; i++)
 		sem_post(&l->sem[i]);
-	w->wakes = CC__READY;
+	w->waking = CC__WAKING;
 	w->fair_at = 0;
 	sem_post(&l->sem[0]);
 	l->offered = cc__runq_offered(&w->queue);

@@ -330,6 +330,38 @@ TEST(thief_gets_no_more_than_it_can_carry)
 	end();
 }
 
+/* The oldest of them runs first where they came to, and nothing grows for them. */
+TEST(loot_of_unstarted_tasks_goes_in_at_once)
+{
+	begin();
+	push(0, 2 * CC__STEAL_MAX, CC__FRESH);
+	while (pop_kind(CC__FRESH) < CC__STEAL_MAX)
+		continue;
+	push(0, 3, CC__FRESH);
+	CHECK_EQ(steal(CC__TAKE_ANY), (CC__STEAL_MAX + 3) / 2);
+	CHECK(cc__runq_push_stolen(queue, &loot));
+	CHECK(!is_busy());
+	for (int i = 0; i < (int)loot.count; i++)
+		CHECK_EQ(pop(), CC__STEAL_MAX + 1 + i);
+	while (pop() >= 0)
+		continue;
+	end();
+	begin();
+	push(0, CC__LANE_FIRST - 4, CC__FRESH);
+	loot = (struct cc__loot){.kind = CC__FRESH, .count = 5};
+	for (int i = 0; i < 5; i++)
+		loot.fiber[i] = &frame[CC__LANE_FIRST + i];
+	CHECK(!cc__runq_push_stolen(queue, &loot));
+	CHECK_EQ(cc__runq_length(queue), CC__LANE_FIRST - 4);
+	loot.count = 4;
+	CHECK(cc__runq_push_stolen(queue, &loot));
+	CHECK_EQ(pop(), CC__LANE_FIRST);
+	CHECK_EQ(mapped, 0);
+	while (pop() >= 0)
+		continue;
+	end();
+}
+
 /* Frames 1, 4, 7 ... stay. */
 TEST(thief_leaves_those_that_stay)
 {

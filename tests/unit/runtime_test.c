@@ -738,7 +738,7 @@ static unsigned cached_frames(void)
 {
 	const struct cc__frame_cache *c = &cc__worker_here()->frames;
 
-	return c->chain.count + c->spare.count;
+	return c->stock.count + c->spare.count;
 }
 
 static int reuse_frames(void *arg)

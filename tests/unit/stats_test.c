@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "sched/worker.h"
 
@@ -617,6 +618,60 @@ TEST(pressure_telemetry_is_counted_and_printed)	/* covers: LIF-61/u */
 	          "libccc: pressure: positive_samples 2, negative_samples 5, current_pressure 0, "
 	          "gate_passes 1, promoted_workers 1, neg_streak_max 3, blocked by: no_work 3, "
 	          "nonpositive 1, idle_capacity 1, not_stuck 1");
+}
+
+/* So many samples for so long after a pick of what was never queued; before one of them
+ * somebody is queued, and after it there is such a pick again. */
+struct drift {
+	cc_time time;
+	unsigned samples, good;
+};
+
+static void let_drift(void *arg)
+{
+	const struct drift *d = arg;
+	const CCConfig c = quiet(1);
+	struct cc__sched *s = sched_of(runtime_with(&c));
+
+	cc__count(&s->sysmon.moved);
+	for (unsigned i = 1; i <= d->samples; i++) {
+		cc__count_by(&s->idle->outside, i == d->good);
+		if (i == d->samples)
+			s->pressure.below_since -= d->time;
+		cc__pressure_sample(s, CC__BLOCK_NO_WORK);
+		cc__count_by(&s->sysmon.moved, i == d->good);
+	}
+	_exit(0);
+}
+
+static bool drift_is_found(cc_time time, unsigned samples, unsigned good)
+{
+	struct drift d = {time, samples, good};
+	static struct test_death death;
+
+	CHECK_EQ(test_dies(let_drift, &d, &death), 0);
+	CHECK(!death.timed_out);
+	if (WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0)
+		return false;
+	CHECK(WIFSIGNALED(death.status) && WTERMSIG(death.status) == SIGABRT);
+	CHECK(strstr(death.text, "pressure: below zero for long") != NULL);
+	return true;
+}
+
+TEST(pressure_below_zero_for_long_is_a_bug)	/* covers: LIF-59/f */
+{
+#ifdef CC__DEBUG
+	const bool found = true;
+#else
+	const bool found = false;
+#endif
+	const unsigned n = CC__DRIFT_SAMPLES;
+
+	CHECK(!drift_is_found(CC__DRIFT_TIME, n - 1, 0));
+	CHECK_EQ(drift_is_found(CC__DRIFT_TIME, n, 0), found);
+	CHECK(!drift_is_found(CC__DRIFT_TIME / 2, 3 * n, 0));
+	CHECK(!drift_is_found(CC__DRIFT_TIME, 2 * n - 1, n));
+	CHECK_EQ(drift_is_found(CC__DRIFT_TIME, 2 * n, n), found);
 }
 
 /* ---- at exit ---- */
