@@ -34,6 +34,7 @@ enum cc__event {
 				 * by the call that returns to b */
 	CC__EV_LET_GO,		/* who is about to let go of the lock at a */
 	CC__EV_FOR,		/* the next wait of who is for a, an enum cc__for; b: which */
+	CC__EV_LATER,		/* who begins at the time a, unless it is recalled */
 };
 
 enum { CC__HOLD_WRITER = 1 };
