@@ -100,7 +100,8 @@ void cc__stack_pool_fini(struct cc__stack_pool *p);
 
 /* The order of stacks that have so many bytes at least; CC__STACK_ORDERS: none has. */
 unsigned cc__stack_order_for(const struct cc__stack_pool *p, size_t size);
-/* There is a stack of that order, in use or not.  False: there cannot be. */
+/* There is a stack of that order, in use or not.  False: there cannot be.  (If the only one is
+ * just being guarded, and that fails, true was wrong: who wants one starves until it works.) */
 bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order);
 
 /* One stack, or NULL at the ceiling or without memory. */

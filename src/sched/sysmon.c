@@ -168,15 +168,16 @@ static bool give_half(struct cc__sched *s, struct cc__worker *w, unsigned take)
 }
 
 /* The same for its queue, where nobody is idle who would take from it: a busy
- * worker comes by the global queue, but not by another one's.  Of unstarted tasks no
- * more than it comes to: it may be a fiber that spawns a million, and who has none left
- * searches, and takes from that queue. */
+ * worker comes by the global queue, but not by another one's.  Of unstarted tasks a
+ * half, and more only while few are in there: it may be a fiber that spawns a million.  A
+ * half each time all the same, or those behind one hog wait for as long as another keeps
+ * that queue filled. */
 static void empty_queue(struct cc__sched *s, struct cc__worker *w)
 {
 	while (cc__runq_started(&w->queue) > 0 && give_half(s, w, CC__TAKE_STARTED))
 		continue;
-	while (cc__lane_length(&w->queue.lane[CC__FRESH]) > 0 &&
-	       cc__global_length(&s->global) < CC__STEAL_MAX && give_half(s, w, CC__TAKE_ANY))
+	while (cc__lane_length(&w->queue.lane[CC__FRESH]) > 0 && give_half(s, w, CC__TAKE_ANY) &&
+	       cc__global_length(&s->global) < CC__STEAL_MAX)
 		continue;
 }
 

@@ -270,6 +270,43 @@ TEST(tasks_behind_a_hog_are_given_away_by_and_by)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* All that lies in the workers' own queues. */
+static uint32_t queued(CCRuntime *rt)
+{
+	const struct cc__sched *s = sched_of(rt);
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__ACQUIRE); i++)
+		n += cc__runq_length(&s->worker[i]->queue);
+	return n;
+}
+
+/* The global queue is full for as long as somebody fills it, and is that of all: those behind
+ * a hog go there, too. */
+TEST(tasks_behind_a_hog_are_given_away_though_others_wait)	/* covers: SCH-64/u */
+{
+	enum { OTHERS = 2 * CC__STEAL_MAX };
+	CCRuntime *rt = runtime_of(2, 2);
+	struct spawner s = {0};
+	struct crowd c;
+	CCTask t = spawn(rt, spawn_and_burn, &s);
+
+	TEST_UNTIL(begun(&s.c) == 1);
+	crowd_begin(&c, rt, burn, 1, 1);
+	for (int i = 0; i < OTHERS; i++)
+		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, count_one, &s.ran), 0);
+	TEST_UNTIL(cc__global_length(&sched_of(rt)->global) >= CC__STEAL_MAX);
+	cc__store(&s.spawn, 1, CC__RELEASE);
+	TEST_UNTIL(cc__load(&s.spawned, CC__ACQUIRE) == 1);
+	TEST_UNTIL(queued(rt) == 0);
+	CHECK_EQ(cc__load(&s.ran, CC__ACQUIRE), 0);
+	cc__store(&s.c.open, 1, CC__RELEASE);
+	join(t);
+	crowd_end(&c);
+	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) == BEHIND + OTHERS);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u */
 {
 	CCRuntime *rt = runtime_of(2, 2);
