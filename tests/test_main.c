@@ -47,11 +47,12 @@ int __lsan_is_turned_off(void)
 	return getpid() != test_program;
 }
 
-/* Tests fork while threads run, and then start threads in the child. */
+/* Tests fork while threads run, and then start threads in the child.  TSan sleeps for a second
+ * at the exit of each such child, to see races there. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
-	return "die_after_fork=0";
+	return "die_after_fork=0:atexit_sleep_ms=0";
 }
 
 /* ---- checks ---- */
