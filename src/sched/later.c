@@ -107,7 +107,7 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 	const cc_time now = recently(here);
 	bool first;
 
-	if (start <= now) {	/* mutant: <= -> < survives: its timer is due at once. */
+	if (start <= now) {
 		cc__store(&f->handle, handle, CC__RELEASE);	/* Release: as in cc__frame_begin */
 		return false;
 	}
