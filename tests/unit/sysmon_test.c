@@ -238,6 +238,33 @@ static int spawn_and_burn(void *arg)
 	return 0;
 }
 
+/* It has a worker. */
+static CCTask spawner_begin(struct spawner *s, CCRuntime *rt)
+{
+	CCTask t;
+
+	*s = (struct spawner){0};
+	t = spawn(rt, spawn_and_burn, s);
+	TEST_UNTIL(begun(&s->c) == 1);
+	return t;
+}
+
+static void spawner_spawn(struct spawner *s)
+{
+	cc__store(&s->spawn, 1, CC__RELEASE);
+	TEST_UNTIL(cc__load(&s->spawned, CC__ACQUIRE) == 1);
+}
+
+/* It lets go, as does the crowd beside it, and so many have run in all. */
+static void spawner_end(struct spawner *s, CCTask t, struct crowd *beside, uint32_t all)
+{
+	cc__store(&s->c.open, 1, CC__RELEASE);
+	join(t);
+	crowd_end(beside);
+	TEST_UNTIL(cc__load(&s->ran, CC__ACQUIRE) == all);
+	CHECK_EQ(cc_runtime_free(beside->rt), 0);
+}
+
 static int yield_on(void *arg)
 {
 	struct crowd *c = arg;
@@ -253,21 +280,15 @@ static int yield_on(void *arg)
 TEST(tasks_behind_a_hog_are_given_away_by_and_by)
 {
 	CCRuntime *rt = runtime_of(2, 2);
-	struct spawner s = {0};
+	struct spawner s;
 	struct crowd c;
-	CCTask t = spawn(rt, spawn_and_burn, &s);
+	CCTask t = spawner_begin(&s, rt);
 
-	TEST_UNTIL(begun(&s.c) == 1);
 	crowd_begin(&c, rt, yield_on, 2, 2);
-	cc__store(&s.spawn, 1, CC__RELEASE);
-	TEST_UNTIL(cc__load(&s.spawned, CC__ACQUIRE) == 1);
+	spawner_spawn(&s);
 	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) > 2 * CC__STEAL_MAX);
 	CHECK_EQ(counted(&sched_of(rt)->global.overflows), 0);
-	cc__store(&s.c.open, 1, CC__RELEASE);
-	join(t);
-	crowd_end(&c);
-	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) == BEHIND);
-	CHECK_EQ(cc_runtime_free(rt), 0);
+	spawner_end(&s, t, &c, BEHIND);
 }
 
 /* All that lies in the workers' own queues. */
@@ -287,24 +308,18 @@ TEST(tasks_behind_a_hog_are_given_away_though_others_wait)	/* covers: SCH-64/u *
 {
 	enum { OTHERS = 2 * CC__STEAL_MAX };
 	CCRuntime *rt = runtime_of(2, 2);
-	struct spawner s = {0};
+	struct spawner s;
 	struct crowd c;
-	CCTask t = spawn(rt, spawn_and_burn, &s);
+	CCTask t = spawner_begin(&s, rt);
 
-	TEST_UNTIL(begun(&s.c) == 1);
 	crowd_begin(&c, rt, burn, 1, 1);
 	for (int i = 0; i < OTHERS; i++)
 		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, count_one, &s.ran), 0);
 	TEST_UNTIL(cc__global_length(&sched_of(rt)->global) >= CC__STEAL_MAX);
-	cc__store(&s.spawn, 1, CC__RELEASE);
-	TEST_UNTIL(cc__load(&s.spawned, CC__ACQUIRE) == 1);
+	spawner_spawn(&s);
 	TEST_UNTIL(queued(rt) == 0);
 	CHECK_EQ(cc__load(&s.ran, CC__ACQUIRE), 0);
-	cc__store(&s.c.open, 1, CC__RELEASE);
-	join(t);
-	crowd_end(&c);
-	TEST_UNTIL(cc__load(&s.ran, CC__ACQUIRE) == BEHIND + OTHERS);
-	CHECK_EQ(cc_runtime_free(rt), 0);
+	spawner_end(&s, t, &c, BEHIND + OTHERS);
 }
 
 TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u */
