@@ -1,7 +1,6 @@
 """throttle_test: the command and its children get their part of a processor and no
 more, both ways, and their end is passed on."""
 import os
-import resource
 import subprocess
 import sys
 import unittest
@@ -9,17 +8,17 @@ import unittest
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 THROTTLE = os.path.join(ROOT, "tools", "throttle")
 
-# Busy for a second of the clock.
-BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
+# Busy for a second of the clock; prints the processor seconds that the loop got, without
+# those that starting an interpreter takes.
+BUSY = ("import time\nend = time.monotonic() + 1\nused = time.process_time()\n"
+        "while time.monotonic() < end: pass\nprint(time.process_time() - used)\n")
 CHILD = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BUSY!r}])\n"
 
 
 def throttle(*args):
-    """Status and the processor seconds that it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, THROTTLE, *args], capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done.returncode, (after.ru_utime - before.ru_utime)
+    """Status and output."""
+    done = subprocess.run([sys.executable, THROTTLE, *args], capture_output=True, text=True)
+    return done.returncode, done.stdout
 
 
 class ThrottleTest(unittest.TestCase):
@@ -29,7 +28,7 @@ class ThrottleTest(unittest.TestCase):
         for _ in range(5):
             status, seconds = throttle(*args)
             self.assertEqual(status, 0)
-            best = min(best, seconds)
+            best = min(best, float(seconds))
             if best < 0.6:
                 break
         self.assertLess(best, 0.6)
