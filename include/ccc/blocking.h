@@ -19,7 +19,7 @@ extern "C" {
  *
  * Inside, fn is a thread like any other: cc_fiber_id() is 0, everything that a
  * thread may call can be called, a runtime of NULL means the default one.  It
- * takes none of the program's signals, and its errno does not come back.
+ * blocks the program's signals as a worker does (runtime.h), and its errno does not come back.
  *
  * Called by a thread, or where no thread can be had, fn runs on the spot.  Any
  * thread; may park. */

@@ -28,7 +28,8 @@ typedef struct CCFiberInfo {
 	size_t stack_size;
 } CCFiberInfo;
 
-/* The calling fiber's id, never used twice; 0 outside of any.  Any thread. */
+/* The calling fiber's id, never used twice; 0 outside of any.  Any thread; may be called
+ * from a signal handler, where it names the fiber that was interrupted. */
 CC_API uint64_t cc_fiber_id(void);
 
 /* Its name into `name`, or "" if it has none.  Any thread. */

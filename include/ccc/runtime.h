@@ -8,9 +8,12 @@
  * has a copy of its memory and none of its workers: it may exec or exit, and until
  * then every call that needs the runtime returns ENOTSUP there, cc_runtime_current
  * NULL; cc_yield only yields the thread.  A task that returns in the child ends it,
- * without its atexit functions, and its result is the status.  Workers block the
- * program's signals, and so does what a fiber forks, until it unblocks them.
- * Without a runtime the child is a process like any other. */
+ * without its atexit functions, and its result is the status.  Without a runtime the
+ * child is a process like any other.
+ *
+ * Threads of a runtime block every signal but faults, SIGPROF and SIGVTALRM, so that the
+ * program's own threads receive its signals and profilers see fibers (docs/signals.md).
+ * A process that a fiber forks has the same mask until it changes it. */
 #ifndef CCC_RUNTIME_H
 #define CCC_RUNTIME_H
 

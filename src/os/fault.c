@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "os/write.h"
 
 static CC__ATOMIC(cc__fault_claim *) claim_fault;
 static struct sigaction before_segv, before_bus;
@@ -67,7 +68,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	cc__fault_claim *claim = cc__load(&claim_fault, CC__RELAXED);
 
 	if (info->si_code > 0 && claim(info->si_addr, text, sizeof text)) {
-		if (write(STDERR_FILENO, text, strlen(text)) >= 0)
+		if (cc__write_all(STDERR_FILENO, text, strlen(text)))
 			fsync(STDERR_FILENO);
 		/* Returning runs into the same page: the process dies by the
 		 * signal, and a core shows where. */

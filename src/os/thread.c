@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/fault.h"
+#include "os/write.h"
 
 /* ---- clock ---- */
 
@@ -203,14 +204,20 @@ static void *thread_main(void *p)
 	return NULL;
 }
 
-/* Everything but what a thread does to itself. */
-static void not_our_signals(sigset_t *mask)
+/* What a thread of ours blocks on top of what the thread that starts it blocks.  A signal to
+ * the process goes to any thread that does not block it, so a worker must block the signals
+ * that the program handles, or waits for in sigwait or a signalfd, in threads of its choice.
+ * Not blocked are faults, which a thread brings upon itself, and the signals of profiling
+ * timers, which mean the thread that computes: without them a profiler sees no fiber.
+ * docs/signals.md tells users; this list is the only place that decides. */
+static void signals_to_block(sigset_t *mask)
 {
-	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+	static const int ours[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,   SIGTRAP,
+	                           SIGABRT, SIGSYS, SIGPROF, SIGVTALRM};
 
 	sigfillset(mask);
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		sigdelset(mask, own[i]);
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		sigdelset(mask, ours[i]);
 }
 
 int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg, const char *name)
@@ -226,7 +233,7 @@ int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg, c
 	s->arg = arg;
 	strncpy(s->name, name, sizeof s->name - 1);
 	s->name[sizeof s->name - 1] = '\0';
-	not_our_signals(&mask);
+	signals_to_block(&mask);
 	pthread_sigmask(SIG_BLOCK, &mask, &before);
 	err = pthread_create(&id, NULL, thread_main, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -257,10 +264,8 @@ void cc__thread_prompt(void)
 
 static void say(const char *text, size_t *n)
 {
-	/* If it fails, nobody is left to tell. */
-	ssize_t written = write(STDERR_FILENO, text, *n);
-
-	(void)written;
+	/* A failure has no place left to be reported. */
+	(void)cc__write_all(STDERR_FILENO, text, *n);
 	*n = 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/lock.h"
 #include "os/pages.h"
+#include "os/write.h"
 
 /* Events a thread's ring holds: 40 bytes each. */
 enum { RING = 1 << 15 };
@@ -125,7 +126,7 @@ static void dump_ring(int fd, const struct ring *r, uint64_t most)
 		                 (unsigned long long)e->who, (unsigned long long)e->a,
 		                 (unsigned long long)e->b, i == begin && begin > 0 ? " cut" : "");
 
-		if (n < 0 || write(fd, line, (size_t)n) != n)
+		if (n < 0 || !cc__write_all(fd, line, (size_t)n))
 			return;
 	}
 }
