@@ -17,6 +17,7 @@ write_basic_package_version_file(cccConfigVersion.cmake COMPATIBILITY SameMinorV
 install(FILES
 	${CMAKE_CURRENT_BINARY_DIR}/cccConfig.cmake
 	${CMAKE_CURRENT_BINARY_DIR}/cccConfigVersion.cmake
+	cmake/stack_clash.cmake
 	DESTINATION ${package_dir})
 
 # In ccc.pc the prefix is relative to the file, unless libdir is absolute.
@@ -33,6 +34,10 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 	set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
 else()
 	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+set(pc_stack_more "")
+if(cpu STREQUAL aarch64)	# see stack_clash.cmake
+	set(pc_stack_more " --param=stack-clash-protection-guard-size=12")
 endif()
 configure_file(cmake/ccc.pc.in ccc.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ccc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

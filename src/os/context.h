@@ -32,14 +32,14 @@
 #endif
 
 struct cc__context {
-	void *sp;		/* means something while switched out */
+	void *sp;	/* means something while switched out */
 #ifdef CC__ASAN
 	void *fake_stack;	/* ASan's, saved on the way out */
 	const void *bottom;	/* lowest address */
 	size_t size;
 #endif
 #ifdef CC__TSAN
-	void *tsan;		/* TSan's idea of this flow of control */
+	void *tsan;	/* TSan's idea of this flow of control */
 #endif
 };
 
@@ -66,8 +66,8 @@ void cc__stack_tools_fini(struct cc__stack_tools *t, void *bottom, size_t size);
 
 /* A context that will begin in `main` at `top` (16-aligned) of that stack.
  * `main` never returns. */
-void cc__context_make(struct cc__context *c, struct cc__stack_tools *t, void *bottom,
-                      void *top, cc__context_main *main);
+void cc__context_make(struct cc__context *c, struct cc__stack_tools *t, void *bottom, void *top,
+                      cc__context_main *main);
 
 /* A context that goes on where another one ended on the same stack: tells the
  * tools, if there are any. */
@@ -100,6 +100,13 @@ void cc__control_restore(uint64_t words);
  * one too: keep the ways that lead here few. */
 struct cc__arrival cc__switch_stack(void **save, void *to, void *worker, uintptr_t after);
 void *cc__context_frame(void *top, cc__context_main *main);
+extern const char cc__switch_stack_end[];	/* behind its last instruction */
+
+/* Whether the instruction at pc is one of the switch. */
+static inline bool cc__in_switch(const char *pc)
+{
+	return (uintptr_t)pc >= (uintptr_t)cc__switch_stack && pc < cc__switch_stack_end;
+}
 
 /* Tell the sanitizers, before and after. */
 void cc__context_leaving(struct cc__context *from, struct cc__context *to, bool last);

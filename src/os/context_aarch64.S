@@ -83,6 +83,9 @@ cc__switch_stack:
 	.cfi_restore x28
 	ret
 	.cfi_endproc
+	.globl	cc__switch_stack_end
+	.hidden	cc__switch_stack_end
+cc__switch_stack_end:
 	.size	cc__switch_stack, .-cc__switch_stack
 
 /* Where a fresh context begins: worker in x0, after in x1, the C function in

@@ -71,6 +71,9 @@ cc__switch_stack:
 	.cfi_adjust_cfa_offset -56
 	ret
 	.cfi_endproc
+	.globl	cc__switch_stack_end
+	.hidden	cc__switch_stack_end
+cc__switch_stack_end:
 	.size	cc__switch_stack, .-cc__switch_stack
 
 /* Where a fresh context begins: reached by the ret above with worker in rax,

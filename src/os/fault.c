@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -51,7 +52,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 	const bool plain = !(before->sa_flags & SA_SIGINFO);
 
 	if (plain && before->sa_handler == SIG_IGN && info->si_code <= 0)
-		return;		/* nobody ignores a fault, but a kill() */
+		return;	/* nobody ignores a fault, but a kill() */
 	if (plain && (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN))
 		die(sig, info);
 	else if (plain)
@@ -60,14 +61,30 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		enter(sig, before).sa_sigaction(sig, info, context);
 }
 
+static struct cc__fault describe(const siginfo_t *info, const void *context)
+{
+	const ucontext_t *uc = context;
+	struct cc__fault f = {.address = info->si_addr};
+
+#ifdef __x86_64__
+	f.sp = (const char *)uc->uc_mcontext.gregs[REG_RSP];
+	f.pc = (const char *)uc->uc_mcontext.gregs[REG_RIP];
+#else
+	f.sp = (const char *)uc->uc_mcontext.sp;
+	f.pc = (const char *)uc->uc_mcontext.pc;
+#endif
+	return f;
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-	char text[256];
+	const struct cc__fault fault = describe(info, context);
+	char text[512];
 
 	/* Relaxed: set before the handler was installed. */
 	cc__fault_claim *claim = cc__load(&claim_fault, CC__RELAXED);
 
-	if (info->si_code > 0 && claim(info->si_addr, text, sizeof text)) {
+	if (info->si_code > 0 && claim(&fault, text, sizeof text)) {
 		if (cc__write_all(STDERR_FILENO, text, strlen(text)))
 			fsync(STDERR_FILENO);
 		/* Returning runs into the same page: the process dies by the

@@ -9,9 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is `address` on one of our guard pages?  Then the text that says so, with
- * its newline.  Runs inside a signal handler. */
-typedef bool cc__fault_claim(const void *address, char *text, size_t size);
+/* Where a thread was when it faulted. */
+struct cc__fault {
+	const char *address;	/* that it could not read or write */
+	const char *sp;		/* its stack pointer */
+	const char *pc;		/* the instruction */
+};
+
+/* Whether the fault is a stack overflow of ours.  If so, `text` receives the line that says it,
+ * with its newline.  Runs inside a signal handler. */
+typedef bool cc__fault_claim(const struct cc__fault *fault, char *text, size_t size);
 
 /* Installs the handler, once for the process. */
 void cc__fault_install(cc__fault_claim *claim);

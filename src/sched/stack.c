@@ -8,6 +8,7 @@
 #include "os/pages.h"
 #include "sched/fiber.h"
 #include "wait/slab.h"
+#include "wait/thread.h"
 
 /* Stacks of the first region, of ordinary ones and of an order above, where one may be all
  * that is wanted; each further one has twice as many. */
@@ -24,9 +25,9 @@ struct cc__stack_region {
 	CC__ATOMIC(char *) base;	/* NULL: retired */
 	cc__a64 bytes;
 	const struct cc__stack_shelf *shelf;	/* constant while base is set */
-	struct cc__stack *stacks;	/* descriptors, pages of their own */
-	unsigned count, carved;		/* carved: the pool's lock */
-	struct cc__stack_region *next;	/* the pool's list, or the slab's */
+	struct cc__stack *stacks;		/* descriptors, pages of their own */
+	unsigned count, carved;			/* carved: the pool's lock */
+	struct cc__stack_region *next;		/* the pool's list, or the slab's */
 };
 
 static struct cc__slab regions = CC__SLAB_INIT(struct cc__stack_region, next);
@@ -58,49 +59,111 @@ void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
 
 /* ---- the fault handler's view ---- */
 
-struct fault {
-	const char *address;
-	char *text;
-	size_t size;
-	bool found;
+/* The stack whose memory, guard included, has a given address. */
+struct area {
+	const char *address;	/* the one that is looked for */
+	const char *guard;	/* lowest address; NULL: no stack has the address */
+	const char *bottom;	/* of what a fiber may use */
+	size_t size;		/* guard included */
+	struct cc__parker *who;	/* whose stack it is; NULL: it is free */
 };
 
-static bool fault_in_region(void *object, void *arg)
+static bool find_in_region(void *object, void *arg)
 {
 	struct cc__stack_region *r = object;
 	const struct cc__stack_shelf *shelf = r->shelf;
-	struct fault *f = arg;
+	struct area *a = arg;
 	/* Acquire: pairs with the release in new_region; a stray pointer may lead
 	 * any thread here. */
 	char *base = cc__load(&r->base, CC__ACQUIRE);
-	struct cc__parker *who;
-	size_t offset;
+	size_t number;
 
-	if (base == NULL || f->address < base ||
-	    f->address >= base + cc__load(&r->bytes, CC__RELAXED))
+	if (base == NULL || a->address < base ||
+	    a->address >= base + cc__load(&r->bytes, CC__RELAXED))
 		return true;
-	offset = (size_t)(f->address - base);
-	who = r->stacks[offset / shelf->size].waiter.who;
-	if (offset % shelf->size < shelf->guard_size && who != NULL) {
-		const struct cc__fiber *fiber = cc__fiber_of(who);
-		struct cc__name name;
-
-		cc__fiber_name_of(fiber, &name);
-		/* Relaxed: the fiber runs on this very thread. */
-		snprintf(f->text, f->size, "libccc: fiber %llu '%s' overflowed its %zu KB stack\n",
-		         (unsigned long long)(cc__load(&fiber->handle, CC__RELAXED) & CC__HANDLE_ID), name.text,
-		         shelf->size / 1024);
-		f->found = true;
-	}
+	number = (size_t)(a->address - base) / shelf->size;
+	a->guard = base + number * shelf->size;
+	a->bottom = a->guard + shelf->guard_size;
+	a->size = shelf->size;
+	a->who = r->stacks[number].waiter.who;
 	return false;
 }
 
-static bool claim_fault(const void *address, char *text, size_t size)
+static struct area area_of(const char *address)
 {
-	struct fault f = {.address = address, .text = text, .size = size};
+	struct area a = {.address = address};
 
-	cc__slab_walk(&regions, fault_in_region, &f);
-	return f.found;
+	cc__slab_walk(&regions, find_in_region, &a);
+	return a;
+}
+
+/* The fiber that runs on the calling thread; NULL: none does. */
+static struct cc__fiber *running_fiber(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	return t != NULL && cc__running(t) != &t->parker ? cc__fiber_of(cc__running(t)) : NULL;
+}
+
+/* The fiber that made the thread fault, if that is a fiber.  A fiber that switches away is no
+ * longer the thread's running one while its registers are being saved on its stack. */
+static const struct cc__fiber *culprit(const struct cc__fault *fault)
+{
+	struct area a = {0};
+
+	if (cc__in_switch(fault->pc))
+		a = area_of(fault->address);
+	return a.who != NULL ? cc__fiber_of(a.who) : running_fiber();
+}
+
+#define REMEDY \
+	"stack_size in CCTaskOptions, CCNurseryOptions or CCConfig, or CC_STACK_SIZE in the " \
+	"environment"
+
+/* `skipped`: how far below its stack and the guard the stack pointer is; 0: it hit the guard. */
+static void describe(const struct cc__fiber *f, size_t stack, size_t skipped, char *text,
+                     size_t size)
+{
+	/* Relaxed: f runs on this very thread. */
+	const uint64_t id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID;
+	struct cc__name name;
+	int n;
+
+	cc__fiber_name_of(f, &name);
+	n = snprintf(text, size, "libccc: fiber %llu '%s' overflowed its %zu KB stack",
+	             (unsigned long long)id, name.text, stack / 1024);
+	if (skipped == 0)
+		snprintf(text + n, size - (size_t)n, "; give it a larger one: " REMEDY "\n");
+	else
+		snprintf(text + n, size - (size_t)n,
+		         " with a frame that skipped the guard: its stack pointer is %zu KB below "
+		         "it, and the memory in between may be overwritten; compile with "
+		         "-fstack-clash-protection, and give it a larger stack: " REMEDY "\n",
+		         (skipped + 1023) / 1024);
+}
+
+/* An overflow touches the fiber's own guard; or the fiber's stack pointer is below that guard,
+ * and what it touches is between the two.  (Functions may use some bytes below the stack
+ * pointer.)  All else is a stray pointer, into some guard or not, and so the host's. */
+static bool claim_fault(const struct cc__fault *fault, char *text, size_t size)
+{
+	enum { RED_ZONE = 128 };
+	const struct cc__fiber *f = culprit(fault);
+	/* Relaxed: f runs on this very thread. */
+	const struct cc__stack *s = f != NULL ? cc__load(&f->stack, CC__RELAXED) : NULL;
+	struct area own;
+	size_t skipped = 0;
+
+	if (!cc__is_stack(s) || (own = area_of(cc__stack_bottom(s))).guard == NULL)
+		return false;
+	if (fault->sp < own.guard)
+		skipped = (size_t)(own.guard - fault->sp);
+	if (fault->address >= own.bottom ||
+	    (fault->address < own.guard &&
+	     (skipped == 0 || skipped > CC__STACK_MAX || fault->address + RED_ZONE < fault->sp)))
+		return false;
+	describe(f, own.size, fault->address < own.guard ? skipped : 0, text, size);
+	return true;
 }
 
 /* ---- regions; all of it under the pool's lock ---- */
@@ -180,7 +243,8 @@ static struct cc__stack *carve(struct cc__stack_pool *p, unsigned order)
 	memory = cc__load(&r->base, CC__RELAXED) + r->carved * shelf->size;
 	s = &r->stacks[r->carved];
 	s->place = (uintptr_t)memory + shelf->guard_size;
-	s->alarm = (uint32_t)((r->count - r->carved) * sizeof *s + r->carved * sizeof(struct cc__timer));
+	s->alarm = (uint32_t)((r->count - r->carved) * sizeof *s +
+	                      r->carved * sizeof(struct cc__timer));
 	r->carved++;
 	return s;
 }
@@ -199,7 +263,7 @@ static struct cc__stack *make_hooked(struct cc__stack_pool *p, unsigned order)
 		h->stack.alarm = offsetof(struct hooked, alarm);
 		return &h->stack;
 	}
-	if (memory != NULL)		/* not as promised: better none */
+	if (memory != NULL)	/* not as promised: better none */
 		p->hooks.release(p->hooks.context, memory, size);
 	cc__slab_put(&hooked, h);
 	return NULL;
@@ -247,7 +311,8 @@ static bool make_room(struct cc__stack_pool *p)
 
 	if (p->made < p->ceiling)
 		return true;
-	for (unsigned order = 0; order < CC__STACK_ORDERS && s == NULL && !p->ceiling_is_maps; order++)
+	for (unsigned order = 0; order < CC__STACK_ORDERS && s == NULL && !p->ceiling_is_maps;
+	     order++)
 		s = pop_coldest(&p->shelf[order]);
 	if (s == NULL)
 		return false;
@@ -449,10 +514,11 @@ void cc__stack_pool_explain(struct cc__stack_pool *p, unsigned order, char *text
 		snprintf(text, size, "libccc: no stack for a fiber: stacks_max = %zu are in use",
 		         p->ceiling);
 	else if (p->guard == CC__GUARD_SPLIT && p->hooks.acquire == NULL)
-		snprintf(text, size,
-		         "libccc: no stack for a fiber: %zu exist, and vm.max_map_count = %ld allows "
-		         "about %zu guarded ones; raise it (sysctl -w vm.max_map_count=...)",
-		         made, p->map_max, p->ceiling);
+		snprintf(
+		    text, size,
+		    "libccc: no stack for a fiber: %zu exist, and vm.max_map_count = %ld allows "
+		    "about %zu guarded ones; raise it (sysctl -w vm.max_map_count=...)",
+		    made, p->map_max, p->ceiling);
 	else
 		snprintf(text, size,
 		         "libccc: no stack for a fiber: %zu exist and the system grants no more of "

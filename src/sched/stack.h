@@ -1,8 +1,9 @@
 /* stack.h - stacks: reserved, paged in by use, guarded, reused warm.
  *
- * T1  The lowest quarter of a stack traps.  What runs off the end dies by the
- *     signal, with a line that names the fiber.  (A single frame larger than
- *     that can step across; -fstack-clash-protection is against those.)
+ * T1  The lowest quarter of a stack traps.  A fiber that runs off the end dies by the
+ *     signal, with a line that names it.  A single frame larger than the guard can skip it in
+ *     code that was compiled without -fstack-clash-protection; if that faults, the line names
+ *     the fiber that ran, not the fiber whose guard it happened to hit.
  * T2  Stacks are carved out of large regions.  With light guards a region stays
  *     one mapping; with split guards each stack costs two of vm.max_map_count,
  *     so the pool knows its ceiling from the start.

@@ -146,11 +146,14 @@ static int every_kind_of_child(void *rt)
 
 	cc_nursery_scope_with(n, &err, &o) {
 		CHECK_EQ(cc_nursery_spawn_daemon(n, NULL, use_a_megabyte, &ran), 0);
-		CHECK_EQ(cc_nursery_spawn_copy(n, NULL, use_a_megabyte_for, &where, sizeof where), 0);
-		CHECK_EQ(cc_nursery_spawn_daemon_copy(n, NULL, use_a_megabyte_for, &where,
-		                                      sizeof where), 0);
+		CHECK_EQ(cc_nursery_spawn_copy(n, NULL, use_a_megabyte_for, &where, sizeof where),
+		         0);
+		CHECK_EQ(
+		    cc_nursery_spawn_daemon_copy(n, NULL, use_a_megabyte_for, &where, sizeof where),
+		    0);
 		CHECK_EQ(cc_nursery_spawn(n, &(CCTaskOptions){.migration = CC_MIGRATE_PINNED},
-		                          use_a_megabyte, &ran), 0);
+		                          use_a_megabyte, &ran),
+		         0);
 	}
 	CHECK_EQ(cc__load(&ran, CC__RELAXED), 4);
 	return err;
@@ -224,9 +227,9 @@ static void check_size(CCRuntime *rt, size_t asked, size_t had)
 TEST(stack_sizes_of_a_nursery_are_doublings_of_the_runtime_s)
 {
 	static const size_t size[][2] = {
-	    {0, 64 * K},          {1, 64 * K},         {64 * K, 64 * K}, {64 * K + 1, 128 * K},
-	    {128 * K, 128 * K},   {1000000, M},        {2 * M, 2 * M},   {2 * M + 1, 4 * M},
-	    {1024 * M, 1024 * M},
+	    {0, 64 * K},           {1, 64 * K},        {64 * K, 64 * K},
+	    {64 * K + 1, 128 * K}, {128 * K, 128 * K}, {1000000, M},
+	    {2 * M, 2 * M},        {2 * M + 1, 4 * M}, {1024 * M, 1024 * M},
 	};
 	const CCConfig c = small_stacks(1);
 	CCRuntime *rt = runtime_with(&c);
@@ -303,8 +306,9 @@ static int spawn_100k(void *rt)
 
 	cc_nursery_scope_with(n, &err, &o)
 		for (int i = 1; i <= TASKS; i++) {
-			CHECK_EQ(cc_nursery_spawn(n, NULL, i % 10 != 0 ? count : yield_and_count,
-			                          &ran), 0);
+			CHECK_EQ(
+			    cc_nursery_spawn(n, NULL, i % 10 != 0 ? count : yield_and_count, &ran),
+			    0);
 			while (i % AT_ONCE == 0 && cc__load(&ran, CC__RELAXED) < (uint32_t)i)
 				cc_yield();
 		}
@@ -409,7 +413,8 @@ TEST(idle_stacks_of_every_order_give_their_pages_back)	/* covers: RES-33/u */
 			continue;
 	CHECK_EQ(p.shelf[0].free[CC__STACK_COLD].count, 20);
 	CHECK_EQ(p.shelf[5].free[CC__STACK_COLD].count, 20);
-	for (const struct cc__stack *s = p.shelf[5].free[CC__STACK_COLD].first; s != NULL; s = s->next)
+	for (const struct cc__stack *s = p.shelf[5].free[CC__STACK_COLD].first; s != NULL;
+	     s = s->next)
 		CHECK_EQ(*(volatile char *)cc__stack_bottom(s), 0);
 	CHECK_EQ(cc__stack_pool_age(&p, now, IDLE), CC_FOREVER);
 	cc__stack_pool_fini(&p);
@@ -446,7 +451,7 @@ TEST(child_without_a_stack_waits_for_whatever_comes_back)
 	TEST_UNTIL(cc__load(&gate.arrived, CC__ACQUIRE) == HOLDERS);
 	CHECK_EQ(cc_nursery_spawn(&n, NULL, use_a_megabyte, &ran), 0);
 	TEST_UNTIL(stats(rt).starved > 0);
-	TEST_UNTIL(cc_nursery_spawn(&n, NULL, nothing, NULL) == EAGAIN);	/* told right after */
+	TEST_UNTIL(cc_nursery_spawn(&n, NULL, nothing, NULL) == EAGAIN); /* told right after */
 	CHECK_EQ(cc__load(&ran, CC__RELAXED), 0);
 	TEST_UNTIL(cc__load(&lines, CC__ACQUIRE) > 0);
 	cc__store(&gate.open, 1, CC__RELEASE);
@@ -460,7 +465,7 @@ TEST(child_without_a_stack_waits_for_whatever_comes_back)
 
 /* A program's own, which has no more than so many bytes at once. */
 struct hooks {
-	size_t most;		/* constant; of one */
+	size_t most;				/* constant; of one */
 	unsigned acquired, released, large;	/* the pool's lock */
 };
 
@@ -549,7 +554,7 @@ static void check_overflow(void (*child)(void *), size_t size, const char *size_
 
 TEST(overflow_of_a_large_stack_names_the_child_and_the_size)	/* covers: SCH-04/d */
 {
-	check_overflow(overflow_child, 2 * M, "2048 KB stack\n");
-	check_overflow(megabyte_child, M, "1024 KB stack\n");
-	check_overflow(megabyte_child, 0, "64 KB stack\n");
+	check_overflow(overflow_child, 2 * M, "2048 KB stack; ");
+	check_overflow(megabyte_child, M, "1024 KB stack; ");
+	check_overflow(megabyte_child, 0, "64 KB stack; ");
 }

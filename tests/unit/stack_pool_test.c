@@ -1,10 +1,12 @@
-/* stack_pool_test.c - each stack that the pool gives is guarded; one that cannot be guarded
- * does not count, is given to nobody, and is tried again.
+/* stack_pool_test.c - each stack is guarded, over all of its guard, the pool's and those under
+ * fibers; one that cannot be guarded does not count, is given to nobody, and is tried again.
  *
  * link-wrap: madvise mprotect */
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "os/pages.h"
 #include "raw.h"
 #include "sched/stack.h"
+#include "tasks.h"
 
 enum { GUARD_INSTALL = 102, SOME = 40 };
 
@@ -107,4 +110,138 @@ TEST(stack_without_its_light_guard_does_not_count)
 	if (cc__guard_best() != CC__GUARD_LIGHT)
 		SKIP("MADV_GUARD_INSTALL does not work here (Linux before 6.13, or an emulator)");
 	check_guards(CC_GUARD_LIGHT);
+}
+
+/* ---- each of many, and every page ---- */
+
+/* Below so many stacks, in several regions, each twice as large as the one before. */
+enum { MANY = 700 };
+
+/* Tries to write to every page of the guards below stacks: the kernel writes for us, and says
+ * EFAULT where we would be killed. */
+struct prober {
+	int zero;		/* /dev/zero */
+	size_t guard;		/* bytes below a stack */
+	unsigned number;	/* of stacks so far */
+	unsigned unguarded;
+};
+
+static void prober_init(struct prober *p, size_t guard)
+{
+	*p = (struct prober){.zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), .guard = guard};
+	CHECK(p->zero >= 0);
+}
+
+static bool is_writable(struct prober *p, char *byte)
+{
+	return read(p->zero, byte, 1) == 1;
+}
+
+static void probe(struct prober *p, char *bottom)
+{
+	const size_t page = cc__page_size();
+	char text[128];
+
+	p->number++;
+	/* One that is there, or the prober says nothing about the others. */
+	CHECK(is_writable(p, bottom));
+	for (size_t below = 1; below <= p->guard; below += page) {
+		if (!is_writable(p, bottom - below))
+			continue;
+		snprintf(text, sizeof text,
+		         "stack %u at %p has no guard: %p, %zu bytes below, can be written",
+		         p->number, (void *)bottom, (void *)(bottom - below), below);
+		test_check(false, text, __FILE__, __LINE__);
+		p->unguarded++;
+		return;
+	}
+}
+
+static void probe_pool(CCGuard how, unsigned order)
+{
+	struct cc__stack_list all = {0};
+	struct cc__stack_pool pool;
+	struct cc__stack *s;
+	struct prober p;
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.stack_size = 64 * 1024;
+	c.guard = how;
+	REQUIRE_EQ(cc__stack_pool_init(&pool, &c), 0);
+	prober_init(&p, pool.shelf[order].guard_size);
+	CHECK_EQ(p.guard, pool.shelf[order].size / 4);
+	while (all.count < MANY && (s = cc__stack_get(&pool, order)) != NULL) {
+		probe(&p, cc__stack_bottom(s));
+		cc__stack_push(&all, s);
+	}
+	CHECK_EQ(all.count, MANY);
+	while (all.first != NULL)
+		cc__stack_put(&pool, cc__stack_pop(&all));
+	cc__stack_pool_fini(&pool);
+	close(p.zero);
+}
+
+static int probe_fiber(const CCFiberInfo *info, void *arg)
+{
+	struct prober *p = arg;
+
+	if (info->stack != NULL)
+		probe(p, (char *)(uintptr_t)info->stack);
+	return 0;
+}
+
+static uint64_t stacks_in_use(CCRuntime *rt)
+{
+	CCStats stats = {0};
+
+	CHECK_EQ(cc_stats(rt, &stats), 0);
+	return stats.stacks_in_use;
+}
+
+/* Those that fibers have at the same time, and the next ones on the same stacks. */
+static void probe_fibers(CCGuard how)
+{
+	struct prober p;
+	CCRuntime *rt;
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.stack_size = 64 * 1024;
+	c.guard = how;
+	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
+	for (int round = 0; round < 2; round++) {
+		struct gate gate = {0};
+
+		for (int i = 0; i < MANY; i++)
+			CHECK_EQ(cc_task_spawn(rt, NULL, NULL, wait_at, &gate), 0);
+		TEST_UNTIL(cc__load(&gate.arrived, CC__ACQUIRE) == MANY);
+		prober_init(&p, c.stack_size / 4);
+		CHECK_EQ(cc_fiber_each(probe_fiber, &p), 0);
+		CHECK_EQ(p.number, MANY);
+		close(p.zero);
+		cc__store(&gate.open, 1, CC__RELEASE);
+		TEST_UNTIL(stacks_in_use(rt) == 0);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(every_stack_of_many_has_its_split_guard)	/* covers: SCH-04/d */
+{
+	probe_pool(CC_GUARD_SPLIT, 0);
+	probe_pool(CC_GUARD_SPLIT, 1);
+}
+
+TEST(every_stack_of_many_has_its_light_guard)	/* covers: SCH-04/d */
+{
+	if (cc__guard_best() != CC__GUARD_LIGHT)
+		SKIP("MADV_GUARD_INSTALL does not work here (Linux before 6.13, or an emulator)");
+	probe_pool(CC_GUARD_LIGHT, 0);
+	probe_pool(CC_GUARD_LIGHT, 1);
+}
+
+TEST(every_fiber_of_many_has_a_guard_below_it)	/* covers: SCH-04/d */
+{
+	probe_fibers(CC_GUARD_SPLIT);
+	probe_fibers(CC_GUARD_AUTO);
 }

@@ -46,24 +46,24 @@ enum { NEIGHBOUR_TOP = 16 * 1024 };
 
 static struct report {
 	/* Written before the overflow. */
-	const char *stack;		/* of the fiber that overflows */
+	const char *stack;	/* of the fiber that overflows */
 	size_t stack_size;
-	const char *below;		/* the neighbour whose top an overflow would hit */
-	uint64_t sum_before;		/* of that top */
-	volatile int most;		/* recursion ends there */
+	const char *below;	/* the neighbour whose top an overflow would hit */
+	uint64_t sum_before;	/* of that top */
+	volatile int most;	/* recursion ends there */
 	int depth;
 	/* Written by the spy, inside the signal handler. */
 	const char *fault;
-	const char *handler;		/* an address on its stack */
+	const char *handler;	/* an address on its stack */
 	uint64_t sum_after;
 	int spied;
 	/* Written by the host's handler. */
 	int hosted, host_sig, host_code;
 	const void *host_fault;
-	int host_mask_held;		/* sa_mask was in force inside */
+	int host_mask_held;	/* sa_mask was in force inside */
 	/* Written at the end of a child that must survive. */
 	int done;
-} *report;
+} * report;
 
 static void new_report(void)
 {
@@ -78,15 +78,15 @@ static struct test_death death;
 
 /* ---- wrapped calls ---- */
 
-static cc__a32 spying;			/* the library's handlers are spied on */
+static cc__a32 spying;	/* the library's handlers are spied on */
 static void (*spied_on)(int, siginfo_t *, void *);
 
-static cc__a32 map_count;		/* what vm.max_map_count seems to be; 0: as it is */
+static cc__a32 map_count;	/* what vm.max_map_count seems to be; 0: as it is */
 static cc__a32 mmap_fails;
 typedef void see_fn(char *p, size_t size);
 static CC__ATOMIC(see_fn *) on_discard;	/* sees each MADV_DONTNEED */
 static cc__a32 discards;
-static cc__a32 watched_thread;		/* its futex waits are counted */
+static cc__a32 watched_thread;	/* its futex waits are counted */
 static cc__a32 futex_waits;
 
 RAW static __attribute__((no_sanitize("address"))) uint64_t sum_of(const char *p, size_t size)
@@ -116,7 +116,7 @@ RAW int __wrap_sigaction(int sig, const struct sigaction *new, struct sigaction 
 {
 	struct sigaction a;
 
-	if (new == NULL || cc__load(&spying, CC__RELAXED) == 0 || !(new->sa_flags & SA_SIGINFO))
+	if (new == NULL || cc__load(&spying, CC__RELAXED) == 0 || !(new->sa_flags &SA_SIGINFO))
 		return __real_sigaction(sig, new, old);
 	a = *new;
 	spied_on = a.sa_sigaction;
@@ -283,7 +283,7 @@ static int stand_at_gate(void *arg)
 /* The last line of a runtime's log, and how many there were. */
 struct log {
 	cc__a32 lines;
-	char last[512];		/* read after `lines` was seen */
+	char last[512];	/* read after `lines` was seen */
 };
 
 static void log_line(void *context, const char *line)
@@ -417,18 +417,18 @@ TEST(overflow_hits_a_light_guard_and_is_named)	/* covers: SCH-04/d */
 {
 	if (!light_guard_works())
 		SKIP("MADV_GUARD_INSTALL does not work here (Linux before 6.13, or an emulator)");
-	check_overflow((struct way){.guard = CC_GUARD_LIGHT, .size = 256 * K}, "256 KB stack\n");
+	check_overflow((struct way){.guard = CC_GUARD_LIGHT, .size = 256 * K}, "256 KB stack; ");
 }
 
 TEST(overflow_hits_a_split_guard_and_is_named)	/* covers: SCH-04/d */
 {
-	check_overflow((struct way){.guard = CC_GUARD_SPLIT, .size = 256 * K}, "256 KB stack\n");
+	check_overflow((struct way){.guard = CC_GUARD_SPLIT, .size = 256 * K}, "256 KB stack; ");
 }
 
 /* Whatever the system says it can do, what is chosen by default traps. */
 TEST(overflow_hits_the_default_guard_and_is_named)	/* covers: SCH-04/d */
 {
-	check_overflow((struct way){.guard = CC_GUARD_AUTO, .size = 256 * K}, "256 KB stack\n");
+	check_overflow((struct way){.guard = CC_GUARD_AUTO, .size = 256 * K}, "256 KB stack; ");
 }
 
 /* ---- sizes ---- */
@@ -478,7 +478,7 @@ TEST(usable_depth_grows_with_the_stack_size)	/* covers: SCH-05/u */
 
 	d = depth_of(env_child, env);
 	CHECK(d > c - 8 && d < c + 8);
-	CHECK(strstr(death.text, "overflowed its 1024 KB stack\n") != NULL);
+	CHECK(strstr(death.text, "overflowed its 1024 KB stack; ") != NULL);
 	d = depth_of(env_child, odd);
 	CHECK(d > a - 8 && d < a + 8);
 	/* What the build says, without either. */
@@ -499,15 +499,26 @@ TEST(default_stack_size_is_the_build_s)	/* covers: SCH-05/u */
 
 TEST(stack_size_from_the_environment_is_read_or_refused)	/* covers: SCH-05/u */
 {
-	static const char *const bad[] = {"",   "0",    "1",  "15K", "16383", "2G",
-	                                  "-1", "256Q", "K",  " 64K", "64 K", "64KB",
-	                                  "0x10000", "99999999999999999999", "17179869184G"};
+	static const char *const bad[] = {"",
+	                                  "0",
+	                                  "1",
+	                                  "15K",
+	                                  "16383",
+	                                  "2G",
+	                                  "-1",
+	                                  "256Q",
+	                                  "K",
+	                                  " 64K",
+	                                  "64 K",
+	                                  "64KB",
+	                                  "0x10000",
+	                                  "99999999999999999999",
+	                                  "17179869184G"};
 	static const struct {
 		const char *text;
 		size_t size;
-	} good[] = {{"16384", 16 * K},  {"16K", 16 * K},     {"64k", 64 * K},
-	            {"1M", 1024 * K},   {"1m", 1024 * K},    {"1G", 1024 * 1024 * K},
-	            {"20001", 20001}};
+	} good[] = {{"16384", 16 * K}, {"16K", 16 * K},         {"64k", 64 * K}, {"1M", 1024 * K},
+	            {"1m", 1024 * K},  {"1G", 1024 * 1024 * K}, {"20001", 20001}};
 	CCConfig c;
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -537,7 +548,7 @@ static void host_saw(int sig)
 	report->host_sig = sig;
 	report->hosted++;
 	if (report->hosted > 10)
-		_exit(9);		/* called for one fault again and again */
+		_exit(9);	/* called for one fault again and again */
 	if (host_jumps)
 		siglongjmp(back, 1);
 }
@@ -731,8 +742,8 @@ TEST(fault_under_the_default_action_kills_by_the_signal)
 TEST(host_handler_for_one_fault_gets_one)
 {
 	for (int i = 0; i < 4; i++) {
-		struct host h = {.sig = SIGSEGV, .info = i & 1, .in_fiber = i & 2,
-		                 .flags = (int)SA_RESETHAND};
+		struct host h = {
+		    .sig = SIGSEGV, .info = i & 1, .in_fiber = i & 2, .flags = (int)SA_RESETHAND};
 
 		new_report();
 		REQUIRE_EQ(test_dies(fault_child, &h, &death), 0);
@@ -751,7 +762,7 @@ TEST(overflow_is_not_the_host_handler_s)
 	new_report();
 	sigaction(SIGSEGV, NULL, &before);
 	host_installs(&h);
-	check_overflow((struct way){.guard = CC_GUARD_SPLIT, .size = 64 * K}, "64 KB stack\n");
+	check_overflow((struct way){.guard = CC_GUARD_SPLIT, .size = 64 * K}, "64 KB stack; ");
 	CHECK_EQ(report->hosted, 0);
 	sigaction(SIGSEGV, &before, NULL);
 }
@@ -815,8 +826,14 @@ static int tell_size(void *arg)
 
 TEST(absurd_stack_sizes_are_refused_and_odd_ones_rounded)
 {
-	static const size_t bad[] = {0, 1, 15 * K, 16 * K - 1, ((size_t)1 << 30) + 1,
-	                             (size_t)2 << 30, SIZE_MAX, SIZE_MAX - 4096};
+	static const size_t bad[] = {0,
+	                             1,
+	                             15 * K,
+	                             16 * K - 1,
+	                             ((size_t)1 << 30) + 1,
+	                             (size_t)2 << 30,
+	                             SIZE_MAX,
+	                             SIZE_MAX - 4096};
 	static const size_t good[] = {64 * K, 64 * K + 1, 65 * K, 68 * K - 1, 100000, 512 * K};
 	const size_t page = cc__page_size();
 	static struct log log;
@@ -902,7 +919,7 @@ static void check_ceiling(CCConfig c, unsigned stacks, const char *const *words)
 		REQUIRE_EQ(cc_task_spawn(rt, &holder[i], NULL, stand_at_gate, &gate), 0);
 		TEST_UNTIL(gate_inside(&gate) == i + 1);
 	}
-	CHECK_EQ(log_lines(&log), 0);		/* that many fit */
+	CHECK_EQ(log_lines(&log), 0);	/* that many fit */
 	REQUIRE_EQ(cc_task_spawn(rt, &starved, NULL, count_run, &late), 0);
 	if (!CHECK(soon(has_log, &log)))
 		goto open;
@@ -926,7 +943,7 @@ open:
 	}
 	CHECK_EQ(cc__load(&late, CC__RELAXED), 4);
 	CHECK_EQ(cc__load(&refused, CC__RELAXED), 0);
-	CHECK_EQ(log_lines(&log), 1);		/* said once */
+	CHECK_EQ(log_lines(&log), 1);	/* said once */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -960,7 +977,8 @@ TEST(one_stack_is_enough_to_go_on)
 TEST(split_guards_know_their_ceiling_and_name_the_sysctl)
 {
 	static const char *const words[] = {"libccc: no stack for a fiber", "vm.max_map_count = 64",
-	                                    "allows about 16 ", "sysctl -w vm.max_map_count=", NULL};
+	                                    "allows about 16 ",
+	                                    "sysctl -w vm.max_map_count=", NULL};
 
 	cc__store(&map_count, 64, CC__RELAXED);
 	check_ceiling(config_of(64 * K, CC_GUARD_SPLIT), 16, words);
@@ -1089,7 +1107,7 @@ static int yield_for_child(void *arg)
 	const cc_time end = cc_now() + 5 * CC_SEC * test_slowness();
 
 	b->spawned = cc_task_spawn(NULL, NULL, NULL, count_run, &b->child_ran);
-	cc_yield();		/* no stack for it */
+	cc_yield();	/* no stack for it */
 	cc__store(&mmap_fails, 0, CC__RELAXED);
 	while (cc__load(&b->child_ran, CC__RELAXED) == 0 && cc_now() < end)
 		cc_yield();
@@ -1144,7 +1162,7 @@ struct hooks {
 	unsigned acquired, released;	/* the pool's lock */
 	unsigned most;			/* acquire gives no more than that at once */
 	size_t size;
-	unsigned wrong;			/* sizes and addresses */
+	unsigned wrong;	/* sizes and addresses */
 	void *given[64];
 };
 
@@ -1485,8 +1503,10 @@ TEST(idle_stacks_are_as_old_as_the_pool_says)	/* covers: RES-33/u */
 	CHECK_EQ(p.shelf[0].free[CC__STACK_RESTED].count, MANY);
 	cc__stack_put(&p, cc__stack_get(&p, 0));	/* has been used since */
 	now += IDLE;
-	for (cold = 0; cc__stack_pool_age(&p, now, IDLE) == now; cold = p.shelf[0].free[CC__STACK_COLD].count)
-		CHECK(p.shelf[0].free[CC__STACK_COLD].count - cold < MANY / 4);	/* a few in each call */
+	for (cold = 0; cc__stack_pool_age(&p, now, IDLE) == now;
+	     cold = p.shelf[0].free[CC__STACK_COLD].count)
+		CHECK(p.shelf[0].free[CC__STACK_COLD].count - cold <
+		      MANY / 4); /* a few in each call */
 	CHECK_EQ(p.shelf[0].free[CC__STACK_COLD].count, MANY - 1);
 	CHECK_EQ(p.shelf[0].free[CC__STACK_RESTED].count, 1);
 	now += IDLE;
@@ -1530,7 +1550,7 @@ static struct keeping {
 	struct gate gate;
 	kept_stack stack[KEEPERS];	/* of the fibers that stay */
 	size_t size;
-	cc__a32 hit;		/* a discard that touches one of them */
+	cc__a32 hit;	/* a discard that touches one of them */
 } keeping;
 
 static void see_discard(char *p, size_t size)
@@ -1597,7 +1617,8 @@ static void churn(CCRuntime *rt, uint64_t *random)
 
 		for (unsigned i = 0; i < n; i++)
 			REQUIRE_EQ(cc_task_spawn(rt, &t[i], NULL, comes_and_goes,
-			                         (void *)(uintptr_t)(test_random(random) % 40)), 0);
+			                         (void *)(uintptr_t)(test_random(random) % 40)),
+			           0);
 		for (unsigned i = 0; i < n; i++) {
 			REQUIRE_EQ(cc_task_join(t[i], CC_FOREVER, &result), 0);
 			wrong += result;
@@ -1623,7 +1644,7 @@ static void check_keepers(CCGuard guard)
 	c.stack_idle = 2 * CC_MSEC;
 	c.stack_cache = 4;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
-	if (mincore_works()) {		/* stacks that were cold once */
+	if (mincore_works()) {	/* stacks that were cold once */
 		struct idlers s;
 
 		run_idlers(rt, &s);
@@ -1689,7 +1710,7 @@ TEST(guards_outlive_the_pages_given_back)	/* covers: SCH-04/d */
 		new_report();
 		REQUIRE_EQ(test_dies(cold_overflow_child, &guard[i], &death), 0);
 		CHECK(WIFSIGNALED(death.status) && WTERMSIG(death.status) == SIGSEGV);
-		CHECK(strstr(death.text, "'parser' overflowed its 128 KB stack\n") != NULL);
+		CHECK(strstr(death.text, "'parser' overflowed its 128 KB stack; ") != NULL);
 	}
 }
 
