@@ -74,10 +74,12 @@ typedef struct CCConfig {
 	 * where that is 0, one for each CPU that affinity mask and cgroup quota allow.
 	 * CC_WORKERS */
 	unsigned workers;
-	unsigned workers_max;	/* most at once, temporary ones included, up to 512;
-				 * 0: twice `workers` */
+	unsigned workers_max;	/* most workers that start tasks, temporary ones included, up to
+				 * 512; 0: twice `workers`.  If it is more than `workers`, one
+				 * more may be added as a reserve, which only resumes fibers that
+				 * were woken */
 	cc_time scale_interval;	/* how often the monitor looks whether workers are stuck;
-				 * it adds at most one each time */
+				 * it adds at most one each time.  CC_SCALE_INTERVAL_MS */
 	cc_time worker_idle;	/* a temporary worker idle for that long retires */
 	int sysmon;		/* 0: no monitor thread, and no temporary workers.  CC_SYSMON */
 	cc_time idle_wait;	/* longest sleep of an idle worker before it looks around by

@@ -14,7 +14,7 @@ extern "C" {
 typedef struct CCStats {
 	/* Workers. */
 	uint64_t workers_base;		/* as configured */
-	uint64_t workers_most;		/* the limit */
+	uint64_t workers_most;		/* the limit, with the reserve */
 	uint64_t workers;		/* now */
 	uint64_t workers_active;	/* now: they run fibers */
 	uint64_t workers_searching;	/* now: they look for work */

@@ -19,6 +19,7 @@
 #include "os/cpus.h"
 #include "os/pages.h"
 #include "runtime/config.h"
+#include "sched/idle.h"
 #include "sched/stack.h"
 
 #ifndef CC_FIBER_STACK_SIZE
@@ -39,6 +40,7 @@ enum {
 };
 
 _Static_assert(CC_FIBER_WORKERS >= 0 && CC_FIBER_WORKERS <= WORKERS_MAX, "CC_FIBER_WORKERS");
+_Static_assert(CC__WORKERS_MAX == 2 * WORKERS_MAX + 1, "the largest workers_max, and the reserve");
 _Static_assert(CC_FIBER_STACK_SIZE >= CC__STACK_MIN && CC_FIBER_STACK_SIZE <= CC__STACK_MAX,
                "CC_FIBER_STACK_SIZE");
 
@@ -65,6 +67,8 @@ static const struct variable {
     {"CC_WORKERS", COUNT, FIELD(workers), 1, WORKERS_MAX, "a number of workers: 1 to 256 is"},
     {"CC_STACK_SIZE", BYTES, FIELD(stack_size), CC__STACK_MIN, CC__STACK_MAX,
      "a stack size: 16K to 1G is, for example 262144 or 256K"},
+    {"CC_SCALE_INTERVAL_MS", MSEC, FIELD(scale_interval), 1, DAY_MS,
+     "a number of milliseconds: 1 to 86400000 is"},
     {"CC_SYSMON", SWITCH, FIELD(sysmon), 0, 0, NULL},
     {"CC_IDLE_WAIT_TIMEOUT_MS", MSEC, FIELD(idle_wait), 0, DAY_MS,
      "a number of milliseconds: 1 to 86400000 is, and 0 for no timeout"},
@@ -408,8 +412,9 @@ void cc__config_describe(const CCConfig *c, char *line, size_t size)
 {
 	struct text t = {line, size};
 
-	add(&t, "libccc: runtime: %u worker%s (at most %u)", c->workers, c->workers == 1 ? "" : "s",
-	    c->workers_max);
+	add(&t, "libccc: runtime: %u worker%s (at most %u%s)", c->workers,
+	    c->workers == 1 ? "" : "s", c->workers_max,
+	    c->workers_max > c->workers ? " and a reserve" : "");
 	add_stacks(&t, c);
 	if (c->sysmon)
 		add_span(&t, "monitor every", c->scale_interval, "monitor never");

@@ -46,7 +46,7 @@
 
 struct cc__bell;
 
-enum { CC__WORKERS_MAX = 512 };
+enum { CC__WORKERS_MAX = 513 };	/* the largest workers_max, and the reserve (sysmon.h) */
 
 /* How a worker sleeps: on its word, or in the poller. */
 enum cc__asleep { CC__AWAKE, CC__ASLEEP, CC__POLLING };

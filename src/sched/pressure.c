@@ -77,11 +77,11 @@ void cc__pressure_describe(const struct cc__pressure *p, char *line, size_t size
 	         "libccc: pressure: positive_samples %" PRIu64 ", negative_samples %" PRIu64
 	         ", current_pressure %" PRId64 ", gate_passes %" PRIu64 ", promoted_workers %" PRIu64
 	         ", neg_streak_max %" PRIu64 ", blocked by: no_work %" PRIu64 ", nonpositive %" PRIu64
-	         ", idle_capacity %" PRIu64 ", not_stuck %" PRIu64,
+	         ", idle_capacity %" PRIu64 ", not_stuck %" PRIu64 ", at_limit %" PRIu64,
 	         value(&p->positive_samples), value(&p->negative_samples),
 	         cc__load(&p->current, CC__RELAXED),	/* Relaxed: as above */
 	         value(&p->block[CC__BLOCK_NONE]), value(&p->promoted_workers),
 	         value(&p->neg_streak_max), value(&p->block[CC__BLOCK_NO_WORK]),
-	         value(&p->block[CC__BLOCK_NONPOSITIVE]),
-	         value(&p->block[CC__BLOCK_IDLE_CAPACITY]), value(&p->block[CC__BLOCK_NOT_STUCK]));
+	         value(&p->block[CC__BLOCK_NONPOSITIVE]), value(&p->block[CC__BLOCK_IDLE_CAPACITY]),
+	         value(&p->block[CC__BLOCK_NOT_STUCK]), value(&p->block[CC__BLOCK_AT_LIMIT]));
 }

@@ -16,6 +16,7 @@ enum cc__pressure_block {
 	CC__BLOCK_NONPOSITIVE,		/* about as much is taken as queued */
 	CC__BLOCK_IDLE_CAPACITY,	/* somebody sleeps or searches */
 	CC__BLOCK_NOT_STUCK,		/* all make progress */
+	CC__BLOCK_AT_LIMIT,		/* every place for a worker is taken */
 	CC__BLOCKS,
 };
 

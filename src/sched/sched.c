@@ -57,7 +57,7 @@ static void hook_free(const CCConfig *c, void *p, size_t size)
 
 static size_t seen_size(const struct cc__sched *s)
 {
-	return s->config.workers_max * sizeof(struct cc__sample);
+	return cc__sched_places(s) * sizeof(struct cc__sample);
 }
 
 static void free_worker(struct cc__worker *w)
@@ -87,7 +87,7 @@ static struct cc__worker *make_worker(struct cc__sched *s)
 	/* Relaxed, both: nobody's before us. */
 	w->born = cc__load(&w->nap->generation, CC__RELAXED);
 	cc__store(&w->nap->wakes, 0, CC__RELAXED);
-	w->only_woken = cc__worker_temporary(w) && w->id == s->config.workers_max;
+	w->only_woken = n == s->config.workers_max;	/* behind the pool */
 	if (w->only_woken)
 		cc__store(&s->idle->reserve, w->id, CC__RELAXED);
 	w->age_at = CC_FOREVER;
@@ -142,20 +142,21 @@ static bool renew(struct cc__worker *w)
 	return w->reserve != NULL;
 }
 
-unsigned cc__sched_grow(struct cc__sched *s, bool reserve)
+int cc__sched_grow(struct cc__sched *s, bool reserve, unsigned *number)
 {
-	for (unsigned place = s->config.workers; place < s->config.workers_max; place++) {
+	const unsigned end = reserve ? cc__sched_places(s) : s->config.workers_max;
+
+	for (unsigned place = s->config.workers; place < end; place++) {
 		struct cc__worker *w = s->worker[place];
 
 		if (w != NULL && w->has_thread)
 			continue;
-		if (place + 1 == s->config.workers_max && !reserve)
-			return 0;
 		if (w != NULL ? !renew(w) : (w = make_worker(s)) == NULL)
-			return 0;
-		return start_worker(w) == 0 ? w->id : 0;
+			return ENOMEM;
+		*number = w->id;
+		return start_worker(w);
 	}
-	return 0;
+	return ERANGE;
 }
 
 /* It has retired, and its thread is there to be joined. */
@@ -203,7 +204,7 @@ static void end_workers(struct cc__sched *s)
 	cc__poll_fini(&s->poll);
 	cc__idle_free(s->idle);
 	cc__stack_pool_fini(&s->stacks);
-	hook_free(&s->config, s->worker, s->config.workers_max * sizeof *s->worker);
+	hook_free(&s->config, s->worker, cc__sched_places(s) * sizeof *s->worker);
 }
 
 static int start_workers(struct cc__sched *s)
@@ -248,7 +249,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	/* Relaxed, both: strays of a former life may still count. */
 	s->born = cc__load(&s->idle->outside, CC__RELAXED);
 	s->calls_born = cc__load(&s->idle->outside_calls, CC__RELAXED);
-	s->worker = hook_alloc(config, config->workers_max * sizeof *s->worker);
+	s->worker = hook_alloc(config, cc__sched_places(s) * sizeof *s->worker);
 	if (s->worker != NULL)
 		return start_workers(s);
 	cc__idle_free(s->idle);

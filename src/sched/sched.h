@@ -30,7 +30,7 @@ struct cc__sched {
 	CCConfig config;		/* constant */
 	struct cc__stack_pool stacks;
 	struct cc__idle *idle;		/* constant */
-	struct cc__worker **worker;	/* constant; config.workers_max of them, made on demand */
+	struct cc__worker **worker;	/* constant; cc__sched_places of them, made on demand */
 	cc__a32 workers;		/* how many were made; who starts writes it, then the
 					 * monitor */
 	cc__a32 live;			/* how many of those have not retired */
@@ -87,9 +87,17 @@ struct cc__child *cc__sched_child_next(const void *nursery, int result);
 /* A QUEUED fiber that is in no queue, for whoever comes first.  Any thread. */
 void cc__sched_give(struct cc__sched *s, struct cc__fiber *f);
 
-/* One more worker, in the first place that is free; its number, 0: none is, or
- * there is no memory or thread.  The reserve only if `reserve`.  The monitor's. */
-unsigned cc__sched_grow(struct cc__sched *s, bool reserve);
+/* Places for workers: those of the pool, the base and the temporary ones, are the first
+ * config.workers_max; a pool that can grow has the reserve's behind them (M4). */
+static inline unsigned cc__sched_places(const struct cc__sched *s)
+{
+	return s->config.workers_max + (s->config.workers_max > s->config.workers);
+}
+
+/* Starts one more worker, in the first place that is free, and stores its number in
+ * `number`.  The reserve is started only if `reserve`.  Returns 0, ERANGE if every place
+ * is taken, ENOMEM, or the error of the system that gave no thread.  The monitor's. */
+int cc__sched_grow(struct cc__sched *s, bool reserve, unsigned *number);
 /* Join the threads of workers that have retired.  The monitor's. */
 void cc__sched_reap(struct cc__sched *s);
 /* A worker has retired and waits for that. */

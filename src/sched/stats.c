@@ -76,7 +76,7 @@ void cc__sched_stats(struct cc__sched *s, CCStats *out)
 
 	*out = (CCStats){
 	    .workers_base = s->config.workers,
-	    .workers_most = s->config.workers_max,
+	    .workers_most = cc__sched_places(s),
 	    .pressure = cc__sched_pressure(s),
 	    .global_length = cc__global_length(&s->global),
 	    .global_overflows = value(&s->global.overflows),

@@ -3,6 +3,7 @@
 
 #include "sched/sysmon.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@ struct look {
 	unsigned stuck;		/* workers */
 	bool same;		/* some worker has not been seen to move since the last look */
 	bool woken, fresh;	/* what waits: started fibers, unstarted tasks */
+	bool queued;		/* something waits for a worker that is not stuck */
 	bool spare;		/* a worker sleeps or searches that takes any of them */
 	bool reserve;		/* the reserve does: it takes started ones */
 	cc_time timer;		/* the next that only we may serve */
@@ -222,24 +224,46 @@ static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
 		run_timers(w, l);
 	} else if (life == CC__LIFE_SLEEP || life == CC__LIFE_SEARCH) {
 		*(w->only_woken ? &l->reserve : &l->spare) = true;
+	} else {
+		l->queued |= cc__runq_length(&w->queue) > 0 || cc__inbox_any(&w->inbox);
 	}
 }
 
 /* ---- all of them ---- */
+
+/* Why cc__sched_grow gave none. */
+static const char *why_none(const struct cc__sched *s, const struct look *l, int err)
+{
+	if (err == ENOMEM)
+		return "there is no memory for one";
+	if (err != ERANGE)
+		return "the system starts no thread";
+	if (s->config.workers_max == s->config.workers)
+		return "work waits, but workers_max allows no temporary worker";
+	return l->woken
+	           ? "work waits, but workers_max is reached, and the reserve is there"
+	           : "tasks wait, but workers_max is reached, and the reserve takes none of them";
+}
 
 /* The gate is open: one more, if an interval has passed since the last (M3). */
 static void grow(struct cc__sched *s, const struct look *l)
 {
 	struct cc__sysmon *m = &s->sysmon;
 	unsigned number;
+	int err;
 
-	cc__pressure_sample(s, CC__BLOCK_NONE);
 	/* Relaxed: one that came too late would find out and end. */
 	if (l->now - m->grown_at < s->config.scale_interval ||
-	    cc__load(&s->stopping, CC__RELAXED) == CC__ENDING)
+	    cc__load(&s->stopping, CC__RELAXED) == CC__ENDING) {
+		cc__pressure_sample(s, CC__BLOCK_NONE);
 		return;
-	if ((number = cc__sched_grow(s, l->woken)) == 0)
+	}
+	if ((err = cc__sched_grow(s, l->woken, &number)) != 0) {
+		hold_back(s, err == ERANGE ? CC__BLOCK_AT_LIMIT : CC__BLOCK_NONE,
+		          why_none(s, l, err));
 		return;
+	}
+	cc__pressure_sample(s, CC__BLOCK_NONE);
 	m->grown_at = l->now;
 	m->said = NULL;
 	cc__pressure_promoted(s);
@@ -253,13 +277,15 @@ static void grow(struct cc__sched *s, const struct look *l)
 static void judge(struct cc__sched *s, const struct look *l)
 {
 	if (l->woken && l->reserve)
-		cc__idle_wake(s->idle, s->config.workers_max - 1);
+		cc__idle_wake(s->idle, s->config.workers_max);	/* its place */
 	if (l->stuck > 0 && !l->spare)
 		give_again(s, l->now);
-	if (!l->woken && !l->fresh)
+	if (!l->woken && !l->fresh && !l->queued)
 		hold_back(s, CC__BLOCK_NO_WORK, "no work waits");
 	else if (l->stuck == 0)
-		hold_back(s, CC__BLOCK_NOT_STUCK, "no worker is stuck");
+		hold_back(s, CC__BLOCK_NOT_STUCK, "work waits, but no worker is stuck");
+	else if (!l->woken && !l->fresh)
+		hold_back(s, CC__BLOCK_NOT_STUCK, "work waits, but not for a worker that is stuck");
 	else if (cc__sched_pressure(s) <= 0)
 		hold_back(s, CC__BLOCK_NONPOSITIVE, "pressure is not positive");
 	else if (l->spare || (l->reserve && !l->fresh)) {

@@ -7,11 +7,16 @@
  *     queue too if nobody is idle (of unstarted tasks a few at a time), and until it comes by again wakes from outside
  *     do not go there.
  * M3  If work waits then, a sleeping worker is woken; if none sleeps, a temporary
- *     one is added: at most one an interval, up to workers_max in all.
- * M4  Number workers_max is the reserve.  It never starts a task, nor runs a fiber
- *     that was found stuck: so whatever all the others are stuck in, those who
- *     only wait and go on still run.  The mark fades, for the machine may have held
- *     up the worker, not the fiber.
+ *     one is added: at most one an interval, up to workers_max in all.  So while the pool
+ *     can grow, a new task waits for at most two intervals: its worker is seen to have
+ *     stopped at the first look after that, and found stuck an interval later.
+ * M4  The reserve is one temporary worker on top of these workers_max, added when all of
+ *     them are taken and a started fiber waits.  It never starts a task, nor runs a fiber
+ *     that was found stuck, so fibers that only wait and go on still run, whatever the
+ *     other workers are stuck in.  It is not one of the workers_max, because with one
+ *     worker and a maximum of two no worker would be left for new tasks.  The mark
+ *     fades, because the machine may have held up the worker, not the fiber.  Without
+ *     temporary workers (workers_max equals workers) there is no reserve.
  * M5  A temporary worker that finds nothing for worker_idle retires by itself: it
  *     closes its inboxes, gives away what is in them, and ends (search.c).  Its
  *     record stays, with its timers, which others run; and is used again.

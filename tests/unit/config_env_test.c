@@ -28,6 +28,8 @@ TEST(environment_sets_the_workers)
 
 TEST(environment_sets_milliseconds_and_0_is_forever)
 {
+	CHECK_EQ(with("CC_SCALE_INTERVAL_MS", "1").scale_interval, CC_MSEC);
+	CHECK_EQ(with("CC_SCALE_INTERVAL_MS", "86400000").scale_interval, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "1").idle_wait, CC_MSEC);
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "86400000").idle_wait, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "0").idle_wait, CC_FOREVER);
@@ -230,6 +232,8 @@ TEST(environment_without_milliseconds_is_refused_by_name)
 	BAD_TEXTS("CC_IDLE_WAIT_TIMEOUT_MS",
 	          "a number of milliseconds: 1 to 86400000 is, and 0 for no timeout", "", "-1",
 	          "inf", "5ms", "0.5", "86400001", " 5", "1K", "18446744073709551616");
+	BAD_TEXTS("CC_SCALE_INTERVAL_MS", "a number of milliseconds: 1 to 86400000 is", "", "0",
+	          "-1", "10ms", "0.5", "86400001", " 5");
 	BAD_TEXTS("CC_DEBUG_STALL",
 	          "a number of milliseconds: 1 to 86400000 is, and 0 for no report", "", "-1",
 	          "off", "5s", "86400001", "5000 ", "18446744073709551616");

@@ -281,8 +281,8 @@ TEST(describe_says_what_is_in_force)
 	c.guard = CC_GUARD_LIGHT;
 	c.stack_size = 256 * 1024;
 	CHECK_STR(described(&c),
-	          "libccc: runtime: 2 workers (at most 4), stacks of 256 KB, guard light, "
-	          "monitor every 10 ms, idle wait 5 ms, stall report after 5 s, "
+	          "libccc: runtime: 2 workers (at most 4 and a reserve), stacks of 256 KB, "
+	          "guard light, monitor every 10 ms, idle wait 5 ms, stall report after 5 s, "
 	          "64 blocking threads");
 	c.workers = 1;
 	c.guard = CC_GUARD_SPLIT;
@@ -290,8 +290,8 @@ TEST(describe_says_what_is_in_force)
 	c.sysmon = 0;
 	c.idle_wait = c.stall = CC_FOREVER;
 	CHECK_STR(described(&c),
-	          "libccc: runtime: 1 worker (at most 4), stacks of 1024 KB, guard split, "
-	          "no monitor, idle wait without timeout, no stall report, "
+	          "libccc: runtime: 1 worker (at most 4 and a reserve), stacks of 1024 KB, "
+	          "guard split, no monitor, idle wait without timeout, no stall report, "
 	          "64 blocking threads");
 	c.hold = 20 * CC_MSEC;
 	CHECK(strstr(described(&c), ", no stall report, hold report after 20 ms, 64") != NULL);

@@ -612,12 +612,13 @@ TEST(pressure_telemetry_is_counted_and_printed)	/* covers: LIF-61/u */
 	until_asleep(rt, 1);
 	cc__pressure_sample(sched_of(rt), CC__BLOCK_IDLE_CAPACITY);
 	cc__pressure_sample(sched_of(rt), CC__BLOCK_NONPOSITIVE);
+	cc__pressure_sample(sched_of(rt), CC__BLOCK_AT_LIMIT);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	REQUIRE_EQ(l.n, 1);
 	CHECK_STR(l.text[0],
-	          "libccc: pressure: positive_samples 2, negative_samples 5, current_pressure 0, "
+	          "libccc: pressure: positive_samples 2, negative_samples 6, current_pressure 0, "
 	          "gate_passes 1, promoted_workers 1, neg_streak_max 3, blocked by: no_work 3, "
-	          "nonpositive 1, idle_capacity 1, not_stuck 1");
+	          "nonpositive 1, idle_capacity 1, not_stuck 1, at_limit 1");
 }
 
 /* So many samples for so long after a pick of what was never queued; before one of them

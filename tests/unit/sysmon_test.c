@@ -188,13 +188,13 @@ static void goes_on_behind(cc_task_main *main)
 	CCTask t = spawn(rt, beats, &b);
 
 	until_beats(&b, 2);
-	crowd_begin(&c, rt, main, 4, 3);	/* the fourth would be the reserve's */
+	crowd_begin(&c, rt, main, 5, 4);	/* the reserve does not start the fifth */
 	until_beats(&b, 20);
-	CHECK_EQ(begun(&c), 3);
-	CHECK_EQ(workers(), 4);
+	CHECK_EQ(begun(&c), 4);
+	CHECK_EQ(workers(), 5);
 	beats_end(&b, t);
 	crowd_end(&c);
-	CHECK_EQ(begun(&c), 4);
+	CHECK_EQ(begun(&c), 5);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -356,12 +356,12 @@ TEST(pool_grows_by_one_an_interval_up_to_its_limit)	/* covers: SCH-73/u SCH-72/f
 		/* The first needs an interval to be found stuck. */
 		if (!CHECK(n <= 2 || (n - 2) * config.scale_interval <= cc_now() - begin))
 			break;
-	} while (n < 5);
-	TEST_UNTIL(begun(&c) == 5);
-	TEST_UNTIL(counted(&sched_of(rt)->pressure.block[CC__BLOCK_NONE]) > 6);
-	CHECK_EQ(workers(), 5);		/* all is unstarted: nothing for the reserve */
-	CHECK_EQ(begun(&c), 5);
-	CHECK_EQ(counted(&sched_of(rt)->pressure.promoted_workers), 3);
+	} while (n < 6);
+	TEST_UNTIL(begun(&c) == 6);
+	TEST_UNTIL(counted(&sched_of(rt)->pressure.block[CC__BLOCK_AT_LIMIT]) > 6);
+	CHECK_EQ(workers(), 6);		/* all is unstarted: nothing for the reserve */
+	CHECK_EQ(begun(&c), 6);
+	CHECK_EQ(counted(&sched_of(rt)->pressure.promoted_workers), 4);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
@@ -507,7 +507,7 @@ TEST(reserve_starts_no_task)	/* covers: RES-44/f LIF-60/f */
 	CCTask t = spawn(rt, spawn_and_beat, &b);
 
 	until_beats(&b, 2);
-	crowd_begin(&hog, rt, burn, 1, 1);
+	crowd_begin(&hog, rt, burn, 2, 2);
 	crowd_begin(&late, rt, burn, 5, 0);
 	until_beats(&b, 20);
 	CHECK_EQ(begun(&late), 0);
@@ -559,6 +559,7 @@ TEST(reserve_runs_nobody_who_was_found_stuck)	/* covers: RES-44/f */
 	crowd_begin(&c, rt, burn_and_yield, 4, 0);
 	TEST_UNTIL(begun(&c) >= 12);	/* all were found by now */
 	until_beats(&b, 20);
+	TEST_UNTIL(workers() == 3);	/* the reserve is there */
 	beats_end(&b, t);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -623,7 +624,7 @@ TEST(reserve_runs_again_who_was_stuck_long_ago)	/* covers: RES-44/f */
 
 	until_in_lane();
 	set_stuck(t, cc_now() + 3600 * CC_SEC);
-	crowd_begin(&hog, rt, burn, 1, 1);
+	crowd_begin(&hog, rt, burn, 2, 2);
 	CHECK(cc__wake_one(&lane, CC__REASON_SIGNAL, 0));
 	/* By way of the inbox, perhaps. */
 	TEST_UNTIL(cc__global_length(&sched_of(rt)->global) == 1);
@@ -937,7 +938,7 @@ TEST(pressure_is_zero_at_rest)	/* covers: LIF-56/u */
 
 	for (int i = 0; i < 20; i++)
 		t[i] = spawn(rt, wait_at, &g);
-	crowd_begin(&c, rt, burn, 4, 3);
+	crowd_begin(&c, rt, burn, 5, 4);
 	CHECK(cc__sched_pressure(sched_of(rt)) > 0);
 	cc__store(&g.open, 1, CC__RELEASE);
 	crowd_end(&c);
