@@ -21,8 +21,9 @@ bool cc__fork_left_some(void);
 /* False: we are certainly not such a copy. */
 static inline bool cc__fork_wiped(void)
 {
-	/* Relaxed, both: a child sees what its only thread saw. */
-	cc__a32 *mark = cc__load(&cc__fork_mark.at, CC__RELAXED);
+	/* Acquire: the mark in its new page, from the release in make_mark.  Relaxed, below: a
+	 * child sees what its only thread saw. */
+	cc__a32 *mark = cc__load(&cc__fork_mark.at, CC__ACQUIRE);
 
 	return __builtin_expect(cc__load(mark, CC__RELAXED) == 0, 0);
 }

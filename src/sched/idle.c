@@ -73,9 +73,10 @@ bool cc__idle_wake(struct cc__idle *i, unsigned number)
 		return false;
 	CC__EVENT(CC__EV_POKE, i, number + 1, 0);
 	if (how == CC__POLLING)
-		/* Relaxed: in_poller's, which end_sleep has seen; should it be a later
-		 * one, then that one rings for nothing. */
-		cc__poll_ring(cc__load(&n->bell, CC__RELAXED));
+		/* Acquire: the bell's memory, from in_poller.  It may be a later bell than
+		 * the one that end_sleep has ordered, of the next runtime that has this nap
+		 * even (I8); that one rings for nothing. */
+		cc__poll_ring(cc__load(&n->bell, CC__ACQUIRE));
 	else
 		cc__futex_wake(&n->asleep, 1);
 	return true;
@@ -260,9 +261,9 @@ static bool in_poller(struct cc__nap *n, const struct cc__idle_ops *ops, void *a
 
 	if (bell == NULL)
 		return false;
-	cc__store(&n->bell, bell, CC__RELAXED);	/* Relaxed: the exchange follows */
-	/* Release: the bell, to the exchange in end_sleep.  Failed: somebody has woken us
-	 * already. */
+	cc__store(&n->bell, bell, CC__RELEASE);	/* Release: to the acquire in cc__idle_wake */
+	/* Release: that there is one, to the exchange in end_sleep.  Failed: somebody has
+	 * woken us already. */
 	if (cc__cas(&n->asleep, &asleep, CC__POLLING, CC__RELEASE, CC__RELAXED))
 		return true;
 	ops->poller->release(arg);

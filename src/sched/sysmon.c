@@ -68,8 +68,9 @@ struct culprit {
  * its stack is there. */
 static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 {
-	/* Relaxed: a guess; what it points at is a parker for ever. */
-	struct cc__parker *p = cc__load(&w->thread->running, CC__RELAXED);
+	/* Acquire: the frame, from the release in cc__set_running.  The fiber may have ended
+	 * since then, but a frame stays a frame. */
+	struct cc__parker *p = cc__load(&w->thread->running, CC__ACQUIRE);
 	struct cc__fiber *f = cc__fiber_of(p);
 	struct culprit c = {0};
 	struct cc__stack *stack;
@@ -92,7 +93,8 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 
 static bool runs_a_fiber(const struct cc__worker *w)
 {
-	/* Relaxed, both: if they were wrong, its heart will have beaten. */
+	/* Relaxed, both: if they were wrong, its heart will have beaten; and the pointer is
+	 * compared, not followed. */
 	return cc__load(&w->life, CC__RELAXED) == CC__LIFE_ACTIVE &&
 	       cc__load(&w->thread->running, CC__RELAXED) != &w->thread->parker;
 }

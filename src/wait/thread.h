@@ -14,7 +14,7 @@ struct cc__thread {
 	struct cc__parker parker;	/* first; waits of the thread itself */
 	struct cc__waiter waiter;	/* of a single one of these (W1) */
 	/* Who runs on it now: &parker, or a fiber.  Written by the thread alone; the
-	 * monitor looks. */
+	 * monitor reads it and locks the frame that it points at. */
 	CC__ATOMIC(struct cc__parker *) running;
 	void *worker;			/* sched's: the worker it is, or NULL */
 	const void *pool;		/* sched's: whose blocking calls it runs, or NULL */
@@ -50,7 +50,9 @@ static inline struct cc__parker *cc__running(const struct cc__thread *t)
 
 static inline void cc__set_running(struct cc__thread *t, struct cc__parker *p)
 {
-	cc__store(&t->running, p, CC__RELAXED);	/* Relaxed: who else looks, guesses */
+	/* Release: p's memory, which another thread may have mapped and filled, to the acquire
+	 * of the monitor (mark in sysmon.c). */
+	cc__store(&t->running, p, CC__RELEASE);
 }
 
 /* As cc__thread_self, without a call of that in the usual case. */
