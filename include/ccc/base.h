@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ccc/cxx.h>
 #include <ccc/version.h>
 
 #ifdef __cplusplus

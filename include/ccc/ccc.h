@@ -8,6 +8,7 @@
 #include <ccc/cap.h>
 #include <ccc/chan.h>
 #include <ccc/combine.h>
+#include <ccc/cxx.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/local.h>

@@ -17,7 +17,9 @@
 // Exceptions: calls return error numbers, as in C, and throw nothing but what their own
 // arguments throw; constructors throw std::system_error.  An exception must not leave a
 // task: it would have to cross a stack that is not C++'s, so it stops the program
-// (std::terminate).  A task that can fail returns an error number.
+// (std::terminate).  A task that can fail returns an error number.  A task may wait inside a
+// `catch` block and in a destructor that an exception has called; std::current_exception and
+// std::uncaught_exceptions are those of the task (ccc/cxx.h).
 #ifndef CCC_CCC_HPP
 #define CCC_CCC_HPP
 

@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "debug/hold.h"
 #include "debug/log.h"
+#include "os/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
 #include "sched/sched.h"
@@ -60,6 +61,7 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		return err;
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
+	cc__carry_search();
 	cc__fork_watch();
 	if ((err = cc__sched_start(&rt->sched, &c)) != 0) {
 		cc__fork_unwatch();

@@ -15,10 +15,11 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 	       (ptrdiff_t)(p->shelf[0].size / 2);
 }
 
-/* A task may take the place of `self`, which goes wherever the task does. */
+/* A task may take the place of `self`, which goes wherever the task does.  Not if `self` handles
+ * a C++ exception: the task has nothing to do with that (os/carry.h). */
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self)
 {
-	return !cc__fiber_stays(self) &&
+	return !cc__fiber_stays(self) && !cc__carries(w->thread->carry) &&
 	       /* Relaxed: our own. */
 	       room_on(&w->sched->stacks, cc__load(&self->stack, CC__RELAXED));
 }

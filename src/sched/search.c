@@ -373,6 +373,7 @@ void cc__worker_main(void *arg)
 	}
 	lives(w, CC__LIFE_ACTIVE);
 	w->thread->worker = w;
+	w->thread->carry = &cc__carry_ask;
 	cc__tls_set(w->thread, NULL);
 	cc__context_adopt(&w->context);
 	cc__thread_prompt();

@@ -107,16 +107,33 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 	}
 }
 
+/* As cc__context_switch, for a context that takes more along than registers (os/carry.h). */
+static __attribute__((noinline)) struct cc__arrival switch_carrying(struct cc__context *from,
+                                                                    struct cc__context *to,
+                                                                    struct cc__worker *w,
+                                                                    uintptr_t left, bool last)
+{
+	struct cc__carried carried;
+	struct cc__arrival a;
+
+	cc__carry_out(&w->thread->carry, &carried);
+	a = cc__context_switch(from, to, w, left, last);
+	cc__carry_in(&carried);
+	return a;
+}
+
 /* The one way from stack to stack.  `next` is claimed; NULL: the worker's own
  * stack.  Returns when the caller's context is resumed, on whatever worker. */
 static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__context *from,
                                             struct cc__fiber *next, uintptr_t left, bool last)
 {
 	struct cc__arrival a;
+	struct cc__thread *t = w->thread;
 	struct cc__context *to = next != NULL ? &next->run.context : &w->context;
 
-	cc__set_running(w->thread, next != NULL ? &next->parker : &w->thread->parker);
-	a = cc__context_switch(from, to, w, left, last);
+	cc__set_running(t, next != NULL ? &next->parker : &t->parker);
+	a = cc__carries(t->carry) ? switch_carrying(from, to, w, left, last)
+	                          : cc__context_switch(from, to, w, left, last);
 	settle(a.worker, a.after);
 }
 

@@ -1,0 +1,155 @@
+/* carry.c - finding the C++ runtimes of the process, and moving their state. */
+#include "os/carry.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include <ccc/cxx.h>
+
+#include "base/atomic.h"
+#include "base/lock.h"
+
+typedef void *globals_fn(void);
+
+/* Weak: a program without C++ has no __cxa_get_globals, and a static one may have no
+ * dynamic loader. */
+#pragma weak dladdr
+#pragma weak dlopen
+#pragma weak dlsym
+extern void *__cxa_get_globals(void) __attribute__((weak));
+
+struct cc__carry cc__carry_none;
+struct cc__carry cc__carry_ask = {.thrown = 1};
+
+/* The runtimes that are known.  Entries are added under the lock and never removed. */
+static struct {
+	struct cc__lock lock;
+	CC__ATOMIC(globals_fn *) globals[CC__CARRY_RUNTIMES];
+	cc__a32 count;
+} known;
+
+static unsigned known_count(void)
+{
+	/* Acquire: the entries, from the release in add. */
+	return cc__load(&known.count, CC__ACQUIRE);
+}
+
+/* The structure that runtime i keeps for the calling thread. */
+static struct cc__carry *structure(unsigned i)
+{
+	/* Relaxed: ordered by known_count. */
+	return cc__load(&known.globals[i], CC__RELAXED)();
+}
+
+/* ---- which runtimes there are ---- */
+
+/* The addresses of one function may differ between objects, so the structures that
+ * the functions return are compared. */
+static bool is_known(globals_fn *globals)
+{
+	for (unsigned i = 0; i < known_count(); i++)
+		if (structure(i) == globals())
+			return true;
+	return false;
+}
+
+/* The function must stay where it is, since workers will call it: the object that it is in
+ * is never unloaded. */
+static void pin(globals_fn *globals)
+{
+	Dl_info info;
+
+	if (dladdr != NULL && dlopen != NULL && dladdr((void *)(uintptr_t)globals, &info) != 0 &&
+	    info.dli_fname != NULL)
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static int add(globals_fn *globals)
+{
+	const unsigned n = known_count();
+
+	if (n == CC__CARRY_RUNTIMES)
+		return ENOSPC;
+	cc__store(&known.globals[n], globals, CC__RELAXED);	/* Relaxed: the count orders */
+	cc__store(&known.count, n + 1, CC__RELEASE);
+	cc__carry_none.thrown = 1;	/* CARRY-3 */
+	return 0;
+}
+
+/* Among the objects that are loaded; NULL: there is none.  A plugin's libraries are not
+ * in the global scope, so they are asked for by name. */
+static globals_fn *find(void)
+{
+	static const char *const names[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
+	void *found, *library;
+
+	if (__cxa_get_globals != NULL)
+		return __cxa_get_globals;
+	if (dlsym == NULL || dlopen == NULL)
+		return NULL;
+	found = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
+	for (unsigned i = 0; found == NULL && i < sizeof names / sizeof *names; i++)
+		if ((library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD)) != NULL) {
+			found = dlsym(library, "__cxa_get_globals");
+			dlclose(library);
+		}
+	return (globals_fn *)(uintptr_t)found;
+}
+
+int cc_cxx_register(void *(*globals)(void))
+{
+	int err = 0;
+
+	if (globals == NULL && (globals = find()) == NULL)
+		return ENOENT;
+	if (is_known(globals))
+		return 0;
+	pin(globals);	/* before the lock: a constructor may hold the loader's and come here */
+	cc__lock(&known.lock, CC__RANK_POOL);
+	if (!is_known(globals))
+		err = add(globals);
+	cc__unlock(&known.lock);
+	return err;
+}
+
+void cc__carry_search(void)
+{
+	/* The loader's lock is taken only by a process that may have no C++ at all: a
+	 * constructor may hold that lock and wait for us. */
+	if (known_count() == 0)
+		cc_cxx_register(NULL);
+}
+
+/* ---- moving the state ---- */
+
+/* What the next switch of this thread has to test, with that many runtimes. */
+static struct cc__carry *to_test(unsigned count)
+{
+	switch (count) {
+	case 0:
+		return &cc__carry_none;
+	case 1:
+		return structure(0);
+	default:
+		return &cc__carry_ask;
+	}
+}
+
+void cc__carry_out(struct cc__carry **at, struct cc__carried *out)
+{
+	out->count = known_count();
+	for (unsigned i = 0; i < out->count; i++) {
+		struct cc__carry *c = structure(i);
+
+		out->state[i] = *c;
+		*c = (struct cc__carry){0};
+	}
+	*at = to_test(out->count);
+}
+
+void cc__carry_in(const struct cc__carried *in)
+{
+	for (unsigned i = 0; i < in->count; i++)
+		*structure(i) = in->state[i];
+}
