@@ -43,16 +43,29 @@ typedef struct CCTaskOptions {
 CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
                          cc_task_main *main, void *arg);
 
-/* Wait for the end of a task, at most until `deadline`, and consume its handle.
- * Its result goes to *result unless that is NULL.  ETIMEDOUT, or EAGAIN for
- * CC_NOW: it still runs, the handle stays good.  EINVAL: no such task, or its
- * handle is consumed.  EDEADLK: a task that joins itself.  ECANCELED: the calling
- * fiber's runtime is ending (cc_runtime_free); the handle stays good.  ENOMEM: no
- * memory for a thread's first wait.  Any number may wait for one task; each that waits when
- * it ends gets the result.  Any thread; may park.
+/* Waits for the end of a task, at most until `deadline`, and consumes its handle.  The task's
+ * result goes to *result unless that is NULL.  Any number of callers may wait for one task; each
+ * that waits when it ends gets the result.
+ *
+ * Returns 0, or
+ *   ETIMEDOUT   the deadline of the call (EAGAIN if it was CC_NOW) or of a nursery around the
+ *               caller has passed
+ *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
+ *               ending (cc_runtime_free)
+ *   EINVAL      no such task, or its handle is consumed
+ *   EDEADLK     the task joins itself
+ *   ENOMEM      no memory for a thread's first wait
+ * After ETIMEDOUT, EAGAIN, ECANCELED and ENOMEM the task still runs and its handle stays good.
+ *
+ * A fiber that is outside of any nursery and joins with CC_FOREVER may run the task on its own
+ * stack if the task has not begun.  Then the call returns when the task does: only the end of
+ * the runtime would end the wait, and it ends what the task waits for; a task that is shielded
+ * or computes keeps its joiner until it returns.
  *
  * errno belongs to the thread: its value before a call that may park says nothing
- * after it. */
+ * after it.
+ *
+ * Any thread.  May park.  Cancellation point. */
 CC_API int cc_task_join(CCTask task, cc_time deadline, int *result);
 
 /* Give the handle up: nobody will join.  EINVAL as above.  Any thread. */

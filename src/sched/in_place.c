@@ -3,9 +3,21 @@
  *
  * It was in their worker's own queue and nobody has it yet: with the joiner that saves both
  * their switches, and a stack; who wants a larger one than ordinary has it to itself.  With the
- * child before it, it saves their nursery a count. */
+ * child before it, it saves their nursery a count.
+ *
+ * A joiner that lies below a task cannot return before the task does: a cancellation or a deadline
+ * wakes a parked joiner, but nothing can take the task off the joiner's stack.  So:
+ *
+ * PLACE-1  A task runs on its joiner's stack only if every event that would end the joiner's wait
+ *          also ends the waits of the task: the join has no deadline, and the task is in the
+ *          joiner's scope of cancellation or in an unshielded scope inside it.
+ * PLACE-2  The owner of a nursery that joins it may run the nursery's children, because that wait
+ *          is ended by nothing but the end of all children.
+ * PLACE-3  A child that follows another one on its stack has no fiber below it: the one before has
+ *          ended, and its joiners have been woken. */
 #include "os/fork.h"
 #include "sched/bound.h"
+#include "sched/local.h"
 #include "wait/thread.h"
 
 /* Half of an ordinary stack is left for whoever is called from here. */
@@ -15,22 +27,27 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 	       (ptrdiff_t)(p->shelf[0].size / 2);
 }
 
-/* A task may take the place of `self`, which goes wherever the task does.  Not if `self` handles
- * a C++ exception: the task has nothing to do with that (os/carry.h). */
-static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self)
+/* A task may take the place of `self`, which runs on s and goes wherever the task does.  Not if
+ * `self` handles a C++ exception: the task has nothing to do with that (os/carry.h). */
+static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
+                        const struct cc__stack *s)
 {
 	return !cc__fiber_stays(self) && !cc__carries(w->thread->carry) &&
-	       /* Relaxed: our own. */
-	       room_on(&w->sched->stacks, cc__load(&self->stack, CC__RELAXED));
+	       room_on(&w->sched->stacks, s);
 }
 
-/* f, which is in no queue, on the stack of the fiber that calls; until its end that
- * fiber lies below it and runs when it runs. */
-static inline void step_up(struct cc__worker *w, struct cc__fiber *f, struct cc__below *p)
+/* PLACE-1 for a task that is no nursery's child.  Such a task belongs to the root scope of its
+ * scheduler, so its joiner, which runs on s, must not be inside a nursery. */
+static bool is_outside(struct cc__stack *s)
 {
-	struct cc__fiber *self = cc__worker_fiber(w);
-	struct cc__stack *s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
+	return __builtin_expect(s->member == NULL, 1) || *cc__past_locals(&s->member) == NULL;
+}
 
+/* f, which is in no queue, on s, the stack of `self`, which calls; until f's end `self` lies
+ * below it and runs when it runs. */
+static inline void step_up(struct cc__worker *w, struct cc__fiber *self, struct cc__stack *s,
+                           struct cc__fiber *f, struct cc__below *p)
+{
 	CC__LOCK_NONE_HELD("PARK-UNDER-LOCK");	/* it may park */
 	*p = (struct cc__below){.self = self, .member = s->member, .control = cc__control_renew()};
 	cc__worker_claim(w, f);
@@ -71,19 +88,25 @@ bool cc__sched_run_here(CCTask task, int *result)
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *self = cc__worker_fiber(w), *f = task.frame;
 	cc_task_main *main;
+	struct cc__stack *s;
 	struct cc__below p;
 
+	if (self == NULL || f == NULL)
+		return false;
+	s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
 	/* What lies in our own queue we have put there: it is unstarted, and still the
 	 * task that its handle says.  Relaxed: so nobody else has written it. */
-	if (self == NULL || f == NULL || !gives_place(w, self) ||
+	if (!is_outside(s) || !gives_place(w, self, s) ||
 	    cc__load(&f->handle, CC__RELAXED) != task.id || !cc__runq_take(&w->queue, f))
 		return false;
-	if (cc__fiber_stays(f)) {
+	/* A child of a nursery parks its joiner: its scope need not be inside of the joiner's, and
+	 * what it runs expects a stack of its own. */
+	if (cc__fiber_stays(f) || cc__fiber_nursery(f) != NULL) {
 		cc__worker_move_in(w, f);
 		return false;
 	}
 	main = f->run.main;
-	step_up(w, f, &p);
+	step_up(w, self, s, f, &p);
 	*result = main(f->payload.arg);
 	step_down(&p, f, *result);
 	return true;
@@ -93,11 +116,15 @@ struct cc__child *cc__sched_child_here(const void *nursery, struct cc__below *p)
 {
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *self = cc__worker_fiber(w), *f;
+	struct cc__stack *s;
 
-	if (self == NULL || !gives_place(w, self) ||
+	if (self == NULL)
+		return NULL;
+	s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
+	if (!gives_place(w, self, s) ||
 	    (f = cc__runq_take_child(&w->queue, nursery, false)) == NULL)
 		return NULL;
-	step_up(w, f, p);
+	step_up(w, self, s, f, p);
 	return &f->payload.child.what;
 }
 

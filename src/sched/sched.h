@@ -67,8 +67,9 @@ enum { CC__NOWHERE = -1 };
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg);
 
-/* The caller, a fiber, is about to wait for that task: if it is unstarted and at
- * hand, run it here and now, on the caller's own stack.  False: it is not. */
+/* The caller is about to wait for that task without a deadline.  If the caller is a fiber
+ * outside of any nursery, and the task is unstarted and at hand, runs the task here and now, on
+ * the caller's own stack (PLACE-1 in in_place.c).  False: the caller has to wait. */
 bool cc__sched_run_here(CCTask task, int *result);
 /* The caller is about to wait for all children of that nursery: one of them that can be run
  * likewise, and is who runs from now on; NULL: none.  The caller calls it, and says so. */

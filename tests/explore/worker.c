@@ -7,11 +7,12 @@
  * daemons that may sleep for ever.
  *
  * The search is included, and the thief, with microseconds that are none: on a clock that
- * stands still its spin would not end.
+ * stands still its spin would not end.  So is in_place.c, with a seeded bug: a joiner that does
+ * not see the scope around it.
  *
  * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
- * sched/ready.c sched/pick.c sched/bound.c sched/in_place.c sched/sched.c sched/fiber.c
+ * sched/ready.c sched/pick.c sched/bound.c sched/sched.c sched/fiber.c
  * sched/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
  * sched/later.c sched/local.c sched/pressure.c */
 #include <errno.h>
@@ -19,6 +20,7 @@
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
+#include "sched/local.h"
 #include "sched/sched.h"
 #include "sched/worker.h"
 
@@ -27,6 +29,19 @@
 #define CC_USEC ((cc_time)0)
 #include "sched/search.c"
 #include "sched/steal.c"
+
+/* Seeded: a task runs in place whatever scope its joiner is in; .init's. */
+static bool place_ignores_scopes;
+static struct cc__member *no_member;
+
+static inline struct cc__member **member_for_place(struct cc__member **place)
+{
+	return place_ignores_scopes ? &no_member : cc__past_locals(place);
+}
+
+#define cc__past_locals member_for_place
+#include "sched/in_place.c"
+#undef cc__past_locals
 
 /* ---- stacks ---- */
 
@@ -594,6 +609,95 @@ static void handed_or_not(void)
 WORKER_SCENARIO(worker_hands_over, .bound = 3, .init = start_with_joiner_apart,
                 .body = {unpark_joiner}, .daemon = 1, .final = handed_or_not,
                 .outcomes = "handed queued") /* covers: SCH-65/m */
+
+/* A joiner inside a scope and a task outside of it, which sleeps until the joiner is back: the
+ * cancellation ends the join, whether the task has begun or not (PLACE-1 in in_place.c). */
+static struct cc__scope outer_scope, inner_scope;
+static cc__a32 scope_opened;
+
+/* The task is over, or it sees the flag when it begins. */
+static void end_sleeper(void)
+{
+	struct cc__parker *p = cc__load(&sleeper, CC__ACQUIRE);
+
+	cc__store(&flag, 1, CC__RELAXED);
+	if (p != NULL)
+		cc__unpark(p);
+}
+
+static void join_until_cancelled(struct cc__scope *scope)
+{
+	struct cc__member **slot = cc__member_slot(cc__self());
+	struct cc__member m;
+	CCTask mine;
+	int err;
+
+	cc__member_enter(&m, scope, cc__self(), slot);
+	cc__store(&scope_opened, 1, CC__RELEASE);
+	spawn(&mine, park_on_flag, NULL);
+	err = cc_task_join(mine, CC_FOREVER, NULL);
+	MC_ASSERT(err == ECANCELED);
+	cc__member_leave(&m, cc__member_slot(cc__self()));
+	end_sleeper();
+	MC_ASSERT(cc_task_join(mine, CC_FOREVER, NULL) == 0);
+	cc__add(&tasks_run, 1, CC__RELAXED);
+}
+
+static int join_in_scope(void *arg)
+{
+	(void)arg;
+	cc__scope_open(&outer_scope, &sched.root.scope);
+	join_until_cancelled(&outer_scope);
+	cc__scope_close(&outer_scope);
+	return 0;
+}
+
+static int join_in_inner_scope(void *arg)
+{
+	(void)arg;
+	cc__scope_open(&outer_scope, &sched.root.scope);
+	cc__scope_open(&inner_scope, &outer_scope);
+	join_until_cancelled(&inner_scope);
+	cc__scope_close(&inner_scope);
+	cc__scope_close(&outer_scope);
+	return 0;
+}
+
+static void start_with_join_in_scope(void)
+{
+	start();
+	spawn_in_init(&task, join_in_scope, NULL);
+}
+
+static void start_with_join_in_inner_scope(void)
+{
+	start();
+	spawn_in_init(&task, join_in_inner_scope, NULL);
+}
+
+static void start_with_join_that_ignores_scopes(void)
+{
+	place_ignores_scopes = true;
+	start_with_join_in_scope();
+}
+
+static void cancel_scope_and_join(void)
+{
+	be_thread();
+	mc_wait_while(&scope_opened, 0);
+	cc__scope_cancel(&outer_scope, CC__CANCEL, false);
+	MC_ASSERT(cc_task_join(task, CC_FOREVER, NULL) == 0);
+}
+/* covers: RES-68/m, RES-36/m */
+WORKER_SCENARIO(worker_cancel_ends_a_join, .weak = MC_NONE, .init = start_with_join_in_scope,
+                .body = {cancel_scope_and_join}, .daemon = 1, .final = two_run)
+WORKER_SCENARIO(worker_cancel_ends_a_join_in_an_inner_scope, .weak = MC_NONE,
+                .init = start_with_join_in_inner_scope, .body = {cancel_scope_and_join},
+                .daemon = 1, .final = two_run) /* covers: RES-68/m */
+/* The joiner is below the sleeping task, and nothing reaches it. */
+WORKER_SCENARIO(worker_place_that_ignores_scopes_traps, .weak = MC_NONE,
+                .init = start_with_join_that_ignores_scopes, .body = {cancel_scope_and_join},
+                .daemon = 1, .final = two_run, .expect = "deadlock")
 
 /* Woken while others are pushed. */
 static void start_with_sleeper_and_filled(void)

@@ -77,8 +77,6 @@ static int join_other(void *arg)
 	CCTask t = spawn(NULL, wait_at, &g);
 	int err, result = 0;
 
-	while (cc__load(&g.arrived, CC__ACQUIRE) == 0)
-		cc_yield();	/* or it would be run in our place */
 	cc__add(&q->waiting, 1, CC__RELEASE);
 	if ((err = cc_task_join(t, CC_FOREVER, &result)) == ECANCELED)
 		cc__add(&q->cancelled, 1, CC__RELAXED);
@@ -163,9 +161,6 @@ static int owner_blocked(void *rt)
 		struct quiet q = quiet_new();
 		int err = -1;
 
-		/* It would join where it may not wait. */
-		if (blocked[i] == join_other)
-			continue;
 		cc_nursery_scope_with(n, &err, &o) {
 			CHECK_EQ(cc_nursery_spawn(n, NULL, cancel_own, n), 0);
 			CHECK_EQ(blocked[i](&q), ECANCELED);
