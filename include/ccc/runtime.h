@@ -103,7 +103,7 @@ typedef struct CCConfig {
 					 * cancels them */
 
 	/* A fiber that keeps its worker for that long is reported; CC_FOREVER: none is.
-	 * CC_DEBUG_STALL in ms, where 0 is CC_FOREVER */
+	 * CC_DEBUG_STALL: 0 is CC_FOREVER, 1 the default, more is milliseconds */
 	cc_time stall;
 	/* A fiber or thread that has been parked for that long with a mutex or a writer's
 	 * lock held is reported, on standard error, once for each place that locks; for the

@@ -51,9 +51,12 @@ typedef struct CCStats {
 	uint64_t sleeps;		/* a worker announced that it sleeps */
 	uint64_t stale;			/* something was pushed before it did: no sleep */
 	uint64_t post_announce_hits;	/* of these: work was found at once */
-	uint64_t waits;			/* it slept */
-	uint64_t woken;			/* and was woken */
-	uint64_t timed_out;		/* or looked by itself */
+	uint64_t waits;			/* it slept in the kernel, until one of the next three */
+	uint64_t woken;			/* a wake ended the wait */
+	uint64_t timed_out;		/* its time was over: it looks by itself */
+	uint64_t polled;		/* descriptors became ready */
+	uint64_t ends_generation;	/* of `woken` and `polled`: the generation had moved */
+	uint64_t ends_ready;		/* of these: it had not, but there was something to run */
 	uint64_t pushes;		/* moves of the wake generation */
 	uint64_t pushes_unseen;		/* of these: nobody slept */
 	uint64_t wakes;			/* sent to sleeping workers */

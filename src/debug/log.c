@@ -120,7 +120,8 @@ static void wakes(enum cc__event kind, uint64_t worker, uint64_t how)
 {
 	static const char *const ends[] = {[CC__WOKEN] = "was woken",
 	                                   [CC__TIMED_OUT] = "has slept long enough",
-	                                   [CC__NOT_SLEPT] = "does not sleep: a push came first"};
+	                                   [CC__NOT_SLEPT] = "does not sleep: a push came first",
+	                                   [CC__POLLED] = "found descriptors ready"};
 	static cc__a64 sent;
 	const unsigned n = (unsigned)worker;
 

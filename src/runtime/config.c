@@ -50,6 +50,7 @@ enum kind {
 	COUNT,	/* unsigned: a number */
 	BYTES,	/* size_t: a number, perhaps with K, M or G */
 	MSEC,	/* cc_time: a number of milliseconds; 0 is CC_FOREVER */
+	REPORT,	/* cc_time: 0 is CC_FOREVER, 1 the default, more is milliseconds */
 	STATS,	/* CCStatsMode */
 	SWITCH,	/* int */
 	BIT,	/* unsigned: a switch for one bit */
@@ -72,8 +73,8 @@ static const struct variable {
     {"CC_SYSMON", SWITCH, FIELD(sysmon), 0, 0, NULL},
     {"CC_IDLE_WAIT_TIMEOUT_MS", MSEC, FIELD(idle_wait), 0, DAY_MS,
      "a number of milliseconds: 1 to 86400000 is, and 0 for no timeout"},
-    {"CC_DEBUG_STALL", MSEC, FIELD(stall), 0, DAY_MS,
-     "a number of milliseconds: 1 to 86400000 is, and 0 for no report"},
+    {"CC_DEBUG_STALL", REPORT, FIELD(stall), 0, DAY_MS,
+     "a number of milliseconds: 2 to 86400000 is, 1 for the default and 0 for no report"},
     {"CC_DEBUG_HOLD", MSEC, FIELD(hold), 0, DAY_MS,
      "a number of milliseconds: 1 to 86400000 is, and 0 for no report"},
     {"CC_FIBER_STATS", STATS, FIELD(stats), 0, 0, "a kind of statistics: 0, 1 and json are"},
@@ -133,7 +134,7 @@ static bool set(CCConfig *config, const struct variable *v, const char *text)
 	void *field = (char *)config + v->field;
 	uint64_t n = 0;
 
-	if (v->kind <= MSEC && !number_of(v, text, &n))
+	if (v->kind <= REPORT && !number_of(v, text, &n))
 		return false;
 	switch (v->kind) {
 	case COUNT:
@@ -143,6 +144,10 @@ static bool set(CCConfig *config, const struct variable *v, const char *text)
 		*(size_t *)field = (size_t)n;
 		break;
 	case MSEC:
+		*(cc_time *)field = n == 0 ? CC_FOREVER : (cc_time)n * CC_MSEC;
+		break;
+	case REPORT:
+		if (n != 1)
 		*(cc_time *)field = n == 0 ? CC_FOREVER : (cc_time)n * CC_MSEC;
 		break;
 	case STATS:

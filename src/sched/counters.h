@@ -20,10 +20,14 @@ struct cc__counters {
 	cc__a64 from_inboxes;		/* fibers, its own inboxes' and others' */
 	cc__a64 handed;			/* fibers that were picked and in no queue */
 
-	/* Sleeping: an announcement ends in one of three ways. */
+	/* Sleeping.  Each announcement is counted before it, and its end by what ended it. */
+	cc__a64 sleeps;	/* announcements */
 	cc__a64 stale;			/* a generation had moved, or the runtime had ended */
 	cc__a64 woken;
 	cc__a64 timed_out;
+	cc__a64 polled;			/* descriptors became ready */
+	cc__a64 ends_generation;	/* of the last three: a generation had moved by then ... */
+	cc__a64 ends_ready;		/* ... it had not, and the worker had something to run */
 	cc__a64 vain;			/* woken for nothing */
 	cc__a64 calls;			/* its pushes that saw somebody asleep */
 

@@ -283,7 +283,7 @@ static enum cc__awake sleep_in_poller(struct cc__nap *n, const struct cc__idle_p
                                       void *arg, cc_time deadline)
 {
 	if (poller->await(arg, deadline))
-		return CC__NOT_SLEPT;	/* for nothing, that is */
+		return CC__POLLED;
 	/* Relaxed: as above. */
 	return cc__load(&n->asleep, CC__RELAXED) == CC__AWAKE ? CC__WOKEN : CC__TIMED_OUT;
 }

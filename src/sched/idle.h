@@ -150,7 +150,8 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 /* It ends instead. */
 void cc__idle_give_up(struct cc__idle *i);
 
-enum cc__awake { CC__WOKEN, CC__TIMED_OUT, CC__NOT_SLEPT };
+/* How a sleep ended; CC__POLLED: descriptors became ready; CC__NOT_SLEPT: it never began. */
+enum cc__awake { CC__WOKEN, CC__TIMED_OUT, CC__NOT_SLEPT, CC__POLLED };
 
 /* It found nothing: sleep, unless something was pushed since `snapshot`.
  * `watch`: how long to sleep at most when on watch; CC_FOREVER: no watch.

@@ -32,31 +32,39 @@ int64_t cc__sched_pressure(const struct cc__sched *s)
 	return (int64_t)(queued - taken);
 }
 
-/* More was taken than queued, and it is no accident. */
-static bool drifts(struct cc__pressure *p, int64_t pressure)
+/* Length of the streak of negative samples that this sample continues or ends. */
+static uint64_t neg_streak(struct cc__pressure *p, int64_t pressure)
 {
-	const cc_time now = cc__now();
+	/* Relaxed: only the sampler writes it. */
+	const uint64_t before = cc__load(&p->neg_streak, CC__RELAXED);
 
 	if (pressure >= 0)
-		p->below = 0;
-	else if (p->below++ == 0)
-		p->below_since = now;
-	return p->below >= CC__DRIFT_SAMPLES && now - p->below_since >= CC__DRIFT_TIME;
+		return 0;
+	if (before == 0)
+		p->below_since = cc__now();
+	return before + 1;
+}
+
+static cc__a64 *samples_of(struct cc__pressure *p, int64_t pressure)
+{
+	if (pressure > 0)
+		return &p->positive_samples;
+	return pressure < 0 ? &p->negative_samples : &p->zero_samples;
 }
 
 void cc__pressure_sample(struct cc__sched *s, enum cc__pressure_block why)
 {
 	struct cc__pressure *p = &s->pressure;
 	const int64_t now = cc__sched_pressure(s);
-	/* Relaxed, all: who samples is the only one to write. */
-	const uint64_t streak = now > 0 ? 0 : cc__load(&p->neg_streak, CC__RELAXED) + 1;
-	const bool drifted = drifts(p, now);
+	const uint64_t streak = neg_streak(p, now);
 
+	CC__ASSERT(streak < CC__DRIFT_SAMPLES || cc__now() - p->below_since < CC__DRIFT_TIME,
+	           "pressure: below zero for long");
+	/* Relaxed, all: only the sampler writes them, and readers want a rough figure. */
 	cc__store(&p->neg_streak, streak, CC__RELAXED);
-	cc__store(&p->current, now, CC__RELAXED);	/* Relaxed: for people */
+	cc__store(&p->current, now, CC__RELAXED);
 	cc__count(&p->block[why]);
-	CC__ASSERT(!drifted, "pressure: below zero for long");
-	cc__count(now > 0 ? &p->positive_samples : &p->negative_samples);
+	cc__count(samples_of(p, now));
 	if (streak > cc__load(&p->neg_streak_max, CC__RELAXED))
 		cc__store(&p->neg_streak_max, streak, CC__RELAXED);
 }
@@ -75,10 +83,11 @@ void cc__pressure_describe(const struct cc__pressure *p, char *line, size_t size
 {
 	snprintf(line, size,
 	         "libccc: pressure: positive_samples %" PRIu64 ", negative_samples %" PRIu64
-	         ", current_pressure %" PRId64 ", gate_passes %" PRIu64 ", promoted_workers %" PRIu64
-	         ", neg_streak_max %" PRIu64 ", blocked by: no_work %" PRIu64 ", nonpositive %" PRIu64
+	         ", zero_samples %" PRIu64 ", current_pressure %" PRId64 ", gate_passes %" PRIu64
+	         ", promoted_workers %" PRIu64 ", neg_streak_max %" PRIu64
+	         ", blocked by: no_work %" PRIu64 ", nonpositive %" PRIu64
 	         ", idle_capacity %" PRIu64 ", not_stuck %" PRIu64 ", at_limit %" PRIu64,
-	         value(&p->positive_samples), value(&p->negative_samples),
+	         value(&p->positive_samples), value(&p->negative_samples), value(&p->zero_samples),
 	         cc__load(&p->current, CC__RELAXED),	/* Relaxed: as above */
 	         value(&p->block[CC__BLOCK_NONE]), value(&p->promoted_workers),
 	         value(&p->neg_streak_max), value(&p->block[CC__BLOCK_NO_WORK]),

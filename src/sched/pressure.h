@@ -21,13 +21,13 @@ enum cc__pressure_block {
 };
 
 struct cc__pressure {
-	cc__a64 positive_samples, negative_samples;	/* more than 0; the others */
+	cc__a64 positive_samples, negative_samples;	/* above 0; below 0 */
+	cc__a64 zero_samples;				/* neither: what is queued is being run */
 	CC__ATOMIC(int64_t) current;			/* the last sample */
 	cc__a64 block[CC__BLOCKS];			/* by reason; BLOCK_NONE: gate passes */
 	cc__a64 promoted_workers;
-	cc__a64 neg_streak, neg_streak_max;		/* negative ones in a row */
-	uint64_t below;					/* those below 0, in a row ... */
-	cc_time below_since;				/* ... and the first; who samples */
+	cc__a64 neg_streak, neg_streak_max;	/* samples below 0 in a row; the most so far */
+	cc_time below_since;			/* first sample of neg_streak; the sampler's */
 };
 
 /* Who pushes counts afterwards, so for as long as the system holds him up there, pressure

@@ -219,9 +219,27 @@ static cc_time watch_of(const struct cc__worker *w)
 	return cc__earlier(watch, most);
 }
 
-static void count_sleep(struct cc__counters *c, enum cc__awake how)
+/* A wait in the kernel has ended, not by itself: had a generation moved, or was there
+ * something for this worker without that (descriptors)? */
+static void count_end(struct cc__worker *w, uint64_t snapshot)
 {
-	cc__count(how == CC__WOKEN ? &c->woken : how == CC__TIMED_OUT ? &c->timed_out : &c->stale);
+	if (cc__idle_generations(w->sched->idle) != snapshot)
+		cc__count(&w->counters.ends_generation);
+	else if (w->found.count > 0 || stay(w))
+		cc__count(&w->counters.ends_ready);
+}
+
+static void count_sleep(struct cc__worker *w, uint64_t snapshot, enum cc__awake how)
+{
+	struct cc__counters *c = &w->counters;
+	cc__a64 *const ends[] = {[CC__WOKEN] = &c->woken,
+	                         [CC__TIMED_OUT] = &c->timed_out,
+	                         [CC__NOT_SLEPT] = &c->stale,
+	                         [CC__POLLED] = &c->polled};
+
+	cc__count(ends[how]);
+	if (how == CC__WOKEN || how == CC__POLLED)
+		count_end(w, snapshot);
 }
 
 static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watch)
@@ -231,13 +249,14 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 
 	cc__runq_trim(&w->queue);
 	lives(w, CC__LIFE_SLEEP);
+	cc__count(&w->counters.sleeps);
 	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
 	CC_POINT("worker.before_sleep", w);
 	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
 	                     until == CC_FOREVER ? CC_FOREVER : until - cc__now());
 	cc__sysmon_poke(&w->sched->sysmon);
 	CC__EVENT(CC__EV_AWAKE, w, w->id, how);
-	count_sleep(&w->counters, how);
+	count_sleep(w, snapshot, how);
 	cc__poll_wake(&w->sched->poll, &w->found);
 	w->found.count = 0;
 	lives(w, CC__LIFE_SEARCH);

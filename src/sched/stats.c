@@ -33,8 +33,12 @@ static void add_idle(const struct cc__counters *c, CCStats *out)
 	out->post_announce_hits += value(&c->post_announce_hits);
 	out->stale += value(&c->stale);
 	out->wakes_vain += value(&c->vain);
+	out->ends_generation += value(&c->ends_generation);
+	out->ends_ready += value(&c->ends_ready);
 	out->woken += value(&c->woken);
 	out->timed_out += value(&c->timed_out);
+	out->polled += value(&c->polled);
+	out->sleeps += value(&c->sleeps);
 }
 
 static void add_worker(const struct cc__worker *w, CCStats *out)
@@ -64,9 +68,9 @@ static void derive(const struct cc__sched *s, CCStats *out)
 	out->tasks_live = out->tasks_spawned - out->tasks_finished;
 	out->pushes += value(&s->idle->outside) - s->born;
 	out->pushes_unseen += out->pushes - value(&s->idle->outside_calls) + s->calls_born;
-	out->waits = out->woken + out->timed_out;
-	out->sleeps = out->waits + out->stale;
-	out->stacks_cached = out->stacks > out->stacks_in_use ? out->stacks - out->stacks_in_use : 0;
+	out->waits = out->woken + out->timed_out + out->polled;
+	out->stacks_cached = out->stacks > out->stacks_in_use ? out->stacks - out->stacks_in_use
+	                                                      : 0;
 }
 
 void cc__sched_stats(struct cc__sched *s, CCStats *out)
@@ -108,7 +112,10 @@ static const struct figure {
 	size_t field;		/* its offset */
 	enum group group;
 } figures[] = {
-#define FIGURE(group, name) {#name, offsetof(CCStats, name), group}
+#define FIGURE(group, name) \
+	{ \
+#name, offsetof(CCStats, name), group \
+	}
     FIGURE(WORKERS, workers_base),
     FIGURE(WORKERS, workers_most),
     FIGURE(WORKERS, workers),
@@ -124,8 +131,6 @@ static const struct figure {
     FIGURE(QUEUES, global_length),
     FIGURE(QUEUES, global_overflows),
     FIGURE(QUEUES, inbox_pushes),
-    FIGURE(QUEUES, steal_tries),
-    FIGURE(QUEUES, steal_hits),
     FIGURE(QUEUES, stolen),
     FIGURE(QUEUES, handed),
     FIGURE(QUEUES, starved),
@@ -136,12 +141,17 @@ static const struct figure {
     FIGURE(WAKING, searches),
     FIGURE(WAKING, spin_hits),
     FIGURE(WAKING, no_wait),
+    FIGURE(WAKING, steal_tries),
+    FIGURE(WAKING, steal_hits),
     FIGURE(WAKING, sleeps),
     FIGURE(WAKING, stale),
     FIGURE(WAKING, post_announce_hits),
     FIGURE(WAKING, waits),
     FIGURE(WAKING, woken),
     FIGURE(WAKING, timed_out),
+    FIGURE(WAKING, polled),
+    FIGURE(WAKING, ends_generation),
+    FIGURE(WAKING, ends_ready),
     FIGURE(WAKING, pushes),
     FIGURE(WAKING, pushes_unseen),
     FIGURE(WAKING, wakes),

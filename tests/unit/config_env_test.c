@@ -36,7 +36,9 @@ TEST(environment_sets_milliseconds_and_0_is_forever)
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "0").stall, 5 * CC_SEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "1500").stall, 1500 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "86400000").stall, 86400 * CC_SEC);
+	CHECK_EQ(with("CC_DEBUG_STALL", "2").stall, 2 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").stall, CC_FOREVER);
+	CHECK_EQ(with("CC_DEBUG_STALL", "1").stall, 5 * CC_SEC); /* on, as every switch */
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").idle_wait, 5 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_HOLD", "20").hold, 20 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_HOLD", "86400000").hold, 86400 * CC_SEC);
@@ -234,9 +236,10 @@ TEST(environment_without_milliseconds_is_refused_by_name)
 	          "inf", "5ms", "0.5", "86400001", " 5", "1K", "18446744073709551616");
 	BAD_TEXTS("CC_SCALE_INTERVAL_MS", "a number of milliseconds: 1 to 86400000 is", "", "0",
 	          "-1", "10ms", "0.5", "86400001", " 5");
-	BAD_TEXTS("CC_DEBUG_STALL",
-	          "a number of milliseconds: 1 to 86400000 is, and 0 for no report", "", "-1",
-	          "off", "5s", "86400001", "5000 ", "18446744073709551616");
+	BAD_TEXTS(
+	    "CC_DEBUG_STALL",
+	    "a number of milliseconds: 2 to 86400000 is, 1 for the default and 0 for no report", "",
+	    "-1", "off", "5s", "86400001", "5000 ", "18446744073709551616");
 	BAD_TEXTS("CC_DEBUG_HOLD",
 	          "a number of milliseconds: 1 to 86400000 is, and 0 for no report", "", "-1",
 	          "on", "5ms", "86400001", " 5");

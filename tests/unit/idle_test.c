@@ -479,7 +479,7 @@ TEST(sleep_in_the_poller_tells_what_ended_it)
 	cc__store(&nobody_polls, 1, CC__RELAXED);
 	CHECK_EQ(sleep_polling(now), CC__TIMED_OUT);
 	finds_event = true;
-	CHECK_EQ(sleep_polling(now), CC__NOT_SLEPT);
+	CHECK_EQ(sleep_polling(now), CC__POLLED);
 	wake_it = true;
 	finds_event = false;
 	CHECK_EQ(sleep_polling(now), CC__WOKEN);

@@ -7,6 +7,7 @@
 #include <ccc/ccc.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -49,11 +50,13 @@ static void until_asleep(CCRuntime *rt, unsigned n)
 	TEST_UNTIL(asleep(rt, n));
 }
 
-/* What holds at any time, and more at rest. */
+/* What holds while no worker is about to fall asleep or wake up. */
 static void check_sums(const CCStats *s)
 {
-	CHECK_EQ(s->waits, s->woken + s->timed_out);
-	CHECK_EQ(s->sleeps, s->waits + s->stale);
+	CHECK_EQ(s->waits, s->woken + s->timed_out + s->polled);
+	/* Counted independently of each other: the difference are those that sleep. */
+	CHECK_EQ(s->sleeps, s->waits + s->stale + s->workers_sleeping);
+	CHECK(s->ends_generation + s->ends_ready <= s->woken + s->polled);
 	CHECK_EQ(s->tasks_live, s->tasks_spawned - s->tasks_finished);
 	CHECK(s->tasks_outside <= s->tasks_spawned);
 	CHECK(s->steal_hits <= s->steal_tries);
@@ -288,6 +291,33 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 	 * may see it too, if the worker is awake before its waker has counted it so. */
 	CHECK_EQ(s.pushes - before.pushes, 2 * MANY);
 	CHECK(s.pushes_unseen - before.pushes_unseen <= MANY);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* Every task is spawned from outside while both workers sleep, so every wake follows a move
+ * of the generation. */
+TEST(waits_under_load_end_by_the_generation_and_do_not_outgrow_sleeps)	/* covers: WKG-14/u,
+									 * WKG-16/b */
+{
+	const CCConfig c = quiet(2);
+	CCRuntime *rt = runtime_with(&c);
+	CCStats s;
+
+	for (int i = 0; i < MANY; i++) {
+		until_asleep(rt, 2);
+		join(spawn(rt, nothing, NULL));
+	}
+	until_asleep(rt, 2);
+	s = stats(rt);
+	check_sums(&s);
+	printf("      sleeps %" PRIu64 ", waits %" PRIu64 ", ended by the generation %" PRIu64
+	       ", stale %" PRIu64 "\n",
+	       s.sleeps, s.waits, s.ends_generation, s.stale);
+	CHECK(s.ends_generation > 0);
+	/* A worker that is woken in vain sleeps again: at most two sleeps for each of two workers
+	 * and task, however slowly they run.  One that went to sleep over and over would pass it. */
+	CHECK(s.waits <= s.sleeps);
+	CHECK(s.waits <= 4 * MANY);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -559,8 +589,12 @@ TEST(report_as_json_is_one_object)	/* covers: SCH-80/u */
 TEST(report_of_the_wake_generation_has_its_counters)	/* covers: WKG-14/u */
 {
 	static const char *const names[] = {
-	    "sleeps",      "pushes_unseen", "stale", "spin_hits", "no_wait", "post_announce_hits",
-	    "waits",       "woken",         "timed_out", "wakes", "wakes_vain",
+	    "sleeps",          "pushes_unseen", "stale",
+	    "spin_hits",       "no_wait",       "post_announce_hits",
+	    "waits",           "woken",         "timed_out",
+	    "wakes",           "wakes_vain",    "polled",
+	    "ends_generation", "ends_ready",    "steal_tries",
+	    "steal_hits",
 	};
 	static struct lines l;
 	CCConfig c = with_log(&l);
@@ -571,8 +605,9 @@ TEST(report_of_the_wake_generation_has_its_counters)	/* covers: WKG-14/u */
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!CHECK(figure(l.text[0], names[i]) >= 0))
 			printf("\tno %s in: %s\n", names[i], l.text[0]);
-	CHECK_EQ(figure(l.text[0], "waits"),
-	         figure(l.text[0], "woken") + figure(l.text[0], "timed_out"));
+	CHECK_EQ(figure(l.text[0], "waits"), figure(l.text[0], "woken") +
+	                                         figure(l.text[0], "timed_out") +
+	                                         figure(l.text[0], "polled"));
 }
 
 TEST(verbose_start_says_what_is_in_force)	/* covers: SCH-80/u */
@@ -616,9 +651,31 @@ TEST(pressure_telemetry_is_counted_and_printed)	/* covers: LIF-61/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	REQUIRE_EQ(l.n, 1);
 	CHECK_STR(l.text[0],
-	          "libccc: pressure: positive_samples 2, negative_samples 6, current_pressure 0, "
-	          "gate_passes 1, promoted_workers 1, neg_streak_max 3, blocked by: no_work 3, "
-	          "nonpositive 1, idle_capacity 1, not_stuck 1, at_limit 1");
+	          "libccc: pressure: positive_samples 2, negative_samples 0, zero_samples 6, "
+	          "current_pressure 0, gate_passes 1, promoted_workers 1, neg_streak_max 0, blocked by: "
+	          "no_work 3, nonpositive 1, idle_capacity 1, not_stuck 1, at_limit 1");
+}
+
+/* Two samples below zero, one at zero, three below: the streak of three is the longest, and
+ * the sample at zero belongs to neither side. */
+TEST(pressure_of_zero_is_neither_positive_nor_negative)	/* covers: LIF-61/u */
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = runtime_with(&c);
+	struct cc__sched *s = sched_of(rt);
+
+	for (unsigned i = 0; i < 6; i++) {
+		const bool zero = i == 2;
+
+		cc__count_by(&s->sysmon.moved, !zero);	/* taken, though never queued */
+		cc__pressure_sample(s, CC__BLOCK_NO_WORK);
+		cc__count_by(&s->idle->outside, !zero);
+	}
+	CHECK_EQ(cc__load(&s->pressure.positive_samples, CC__RELAXED), 0);
+	CHECK_EQ(cc__load(&s->pressure.negative_samples, CC__RELAXED), 5);
+	CHECK_EQ(cc__load(&s->pressure.zero_samples, CC__RELAXED), 1);
+	CHECK_EQ(cc__load(&s->pressure.neg_streak_max, CC__RELAXED), 3);
+	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 /* So many samples for so long after a pick of what was never queued; before one of them
