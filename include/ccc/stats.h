@@ -32,9 +32,7 @@ typedef struct CCStats {
 	uint64_t global_length;		/* now: in the queue that belongs to no worker */
 	uint64_t global_overflows;	/* times it had no room and its list was used */
 	uint64_t inbox_pushes;		/* fibers that others gave to one worker */
-	uint64_t steal_tries;		/* at other workers' queues */
-	uint64_t steal_hits;		/* of these, with success */
-	uint64_t stolen;		/* fibers that moved that way */
+	uint64_t stolen;		/* fibers that idle workers took from other workers' queues */
 	uint64_t handed;		/* fibers that went on where the task they waited for had ended */
 	uint64_t starved;		/* times a task found no stack and had to wait */
 
@@ -48,6 +46,8 @@ typedef struct CCStats {
 	uint64_t searches;		/* times a worker had nothing at hand */
 	uint64_t spin_hits;		/* work was found while looking around */
 	uint64_t no_wait;		/* found by the last look, before the announcement */
+	uint64_t steal_tries;		/* times a worker asked another worker's queue */
+	uint64_t steal_hits;		/* of these, with success */
 	uint64_t sleeps;		/* a worker announced that it sleeps */
 	uint64_t stale;			/* something was pushed before it did: no sleep */
 	uint64_t post_announce_hits;	/* of these: work was found at once */

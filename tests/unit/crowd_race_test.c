@@ -88,7 +88,7 @@ TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-07/s, WKG-16/b, WKG-18/s,
 TEST(wakes_are_not_lost_while_workers_come_and_go)	/* covers: WKG-09/s */
 {
 	uint64_t seed = test_seed();
-	unsigned added = 0;
+	unsigned added = 0, number;
 	CCRuntime *rt = NULL;
 	CCConfig c = config();
 	struct ring r;
@@ -101,7 +101,7 @@ TEST(wakes_are_not_lost_while_workers_come_and_go)	/* covers: WKG-09/s */
 	for (unsigned i = 0; i < 5 * rounds() && test_has_time(); i++) {
 		ring_begin(&r, rt, 1 + i % CROWD);
 		while (!cc__sched_at_rest(sched_of(rt))) {
-			added += cc__sched_grow(sched_of(rt), test_random(&seed) % 2 == 0) != 0;
+			added += cc__sched_grow(sched_of(rt), test_random(&seed) % 2 == 0, &number) == 0;
 			sched_yield();
 			cc__sched_reap(sched_of(rt));
 		}
