@@ -41,6 +41,10 @@ bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
 	else build/release/bench/ccc-bench all; fi
 
+bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, CASE="select" for some
+	@tools/setup instructions
+	@tools/instructions $(if $(BASE),--base $(BASE)) $(CASE)
+
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)
 
@@ -70,6 +74,6 @@ clean: ## remove build/
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 20
 
-.PHONY: all run test check bench install accept explore park-kernel lint conformance format clean help
+.PHONY: all run test check bench bench-instructions install accept explore park-kernel lint conformance format clean help
