@@ -306,6 +306,24 @@ static bool wanted(const char *name, char **patterns)
 	return match;
 }
 
+/* A pattern that matches no test is a typing error: its tests would be left out silently. */
+static bool each_matches(char **patterns)
+{
+	bool all = true;
+
+	for (; *patterns != NULL; patterns++) {
+		char *one[] = {*patterns, NULL};
+		const struct test_case *t = first;
+
+		while (t != NULL && !wanted(t->name, one))
+			t = t->next;
+		if (t == NULL)
+			fprintf(stderr, "no test matches '%s'; --list names them\n", *patterns);
+		all = all && t != NULL;
+	}
+	return all;
+}
+
 static int usage(const char *program)
 {
 	fprintf(stderr, "usage: %s [--list] [--repeat N] [pattern...]\n", program);
@@ -382,6 +400,8 @@ int main(int argc, char **argv)
 			return usage(argv[0]);
 	}
 	(void)argc;
+	if (!each_matches(patterns))
+		return 2;
 	set_up();
 	for (long i = 0; i < repeat; i++)
 		for (struct test_case *t = first; t != NULL; t = t->next) {
