@@ -1,23 +1,26 @@
-/* hello.c - two tasks, and a block that ends when they have. */
+/* hello.c - two tasks, and a block that ends when both have ended. */
 #include <stdio.h>
 
 #include <ccc/ccc.h>
 
-static cc_task_fn(greet, const char *whom; int *greeted;)
+enum { SIZE = 32 };
+
+static cc_task_fn(greet, const char *whom; char *greeting;)
 {
-	printf("hello, %s\n", self->whom);
-	++*self->greeted;
+	snprintf(self->greeting, SIZE, "hello, %s", self->whom);
 	return 0;
 }
 
 int main(void)
 {
-	int greeted = 0, err = 0;
+	char first[SIZE], second[SIZE];
+	int err = 0;
 
-	cc_nursery_scope(n, &err)
-		cc_spawn(n, greet, .whom = "world", .greeted = &greeted);
-	cc_nursery_scope(n, &err)
-		cc_spawn(n, greet, .whom = "fibers", .greeted = &greeted);
-	printf("%d greeted\n", greeted);
+	cc_nursery_scope(n, &err) {
+		cc_spawn(n, greet, .whom = "world", .greeting = first);
+		cc_spawn(n, greet, .whom = "fibers", .greeting = second);
+	}
+	if (err == 0)
+		printf("%s\n%s\n", first, second);
 	return err;
 }

@@ -39,28 +39,38 @@ static void spawn_and_join(void)
 
 /* ---- 2. fibers take turns ---- */
 
+struct player {
+	CCChan *mine, *theirs;	/* whose element says that it is this player's turn */
+};
+
 static int count_to_three(void *arg)
 {
-	(void)arg;
-	for (int i = 1; i <= 3; i++) {
-		char name[16];
+	const struct player *me = arg;
+	char name[16], turn;
 
-		cc_fiber_name(name);
+	cc_fiber_name(name);
+	for (int i = 1; i <= 3; i++) {
+		must(cc_chan_recv(me->mine, &turn, sizeof turn), "receive");
 		printf(" %s%d", name, i);
-		cc_yield();
+		must(cc_chan_send(me->theirs, &turn, sizeof turn), "send");
 	}
 	return 0;
 }
 
 static int take_turns(void *arg)
 {
+	CCChan *to_a = cc_chan_new(1, 1), *to_b = cc_chan_new(1, 1);
+	struct player first = {to_a, to_b}, second = {to_b, to_a};
 	CCTask a, b;
 
 	(void)arg;
-	must(cc_task_spawn(NULL, &a, &(CCTaskOptions){.name = "a"}, count_to_three, NULL), "spawn");
-	must(cc_task_spawn(NULL, &b, &(CCTaskOptions){.name = "b"}, count_to_three, NULL), "spawn");
+	must(cc_task_spawn(NULL, &a, &(CCTaskOptions){.name = "a"}, count_to_three, &first), "spawn");
+	must(cc_task_spawn(NULL, &b, &(CCTaskOptions){.name = "b"}, count_to_three, &second), "spawn");
+	must(cc_chan_send(to_a, "", 1), "send");	/* a begins */
 	must(cc_task_join(a, CC_FOREVER, NULL), "join");
 	must(cc_task_join(b, CC_FOREVER, NULL), "join");
+	must(cc_chan_free(to_a), "free");
+	must(cc_chan_free(to_b), "free");
 	return 0;
 }
 
