@@ -61,6 +61,11 @@ def once(command):
     return as_shown(re.sub(r"^tools/noise \d+", "tools/noise 1", command))
 
 
+def listed(command):
+    status, text = run(command)
+    return "" if status < 2 and text.endswith(" proven\n") else text
+
+
 def is_there(command):
     program = shlex.split(command)[0]
     return "" if os.access(os.path.join(ROOT, program), os.X_OK) else f"{program} is not there"
@@ -74,7 +79,8 @@ CHEAPER = (
     (r"make accept\b", area_exists, "takes minutes"),
     (r"make (bench|bench-instructions|explore|park-kernel)\b", would_run, "takes minutes"),
     (r"make (format|clean)\b", would_run, "changes the tree"),
-    (r"tools/noise\b", once, "30 runs take minutes"),
+    (r"tools/noise \d", once, "30 runs take minutes"),
+    (r"tools/noise --unproven", listed, "fails as long as it lists a test"),
     (r"tools/setup$", is_there, "wants to know what for"),
     (r"tools/(explore|fresh|ladder|mutate|accept|fuzz|instructions)\b|\.ci/run", is_there, "takes minutes"),
 )

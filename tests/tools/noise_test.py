@@ -1,5 +1,6 @@
 """noise_test: threads are held up, results and errno stay, and what fails is told."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,46 @@ def noise(source, *args):
         return done.returncode, done.stdout
 
 
+class RecordTree:
+    """A tree with the tool and test programs of its own."""
+
+    def __init__(self, test):
+        folder = tempfile.TemporaryDirectory()
+        test.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name in ("tools/noise", "tests/noise/noise.c", "tests/noise/stop.c",
+                     "tests/noise/passed.txt"):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            shutil.copy(os.path.join(ROOT, name), self.path(name))
+        with open(self.path("tests/noise/passed.txt"), encoding="utf-8") as f:
+            head = [line for line in f if line.startswith("#")]
+        self.write("tests/noise/passed.txt", "".join(head))
+        os.makedirs(self.path("build/test/tests"))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def run(self, *args):
+        done = subprocess.run([sys.executable, self.path("tools/noise"), *args],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines()
+
+    def record(self, *args):
+        unit = self.path("tests/unit")
+        for name in os.listdir(unit):
+            subprocess.run(["cc", "-o", self.path("build/test/tests/" + name[:-2]),
+                            os.path.join(unit, name)], check=True)
+        return self.run("--record", *args)
+
+    def unproven(self):
+        return self.run("--unproven")
+
+
 class NoiseTest(unittest.TestCase):
     def test_threads_are_held_up(self):
         status, text = noise(HURRIED, "--odds", "1", "--seed", "5", "2")
@@ -104,6 +145,38 @@ class NoiseTest(unittest.TestCase):
         self.assertRegex(text, r"one_test +2 runs +2 failed")
         status, text = noise(RESULTS, "--stop", "3")
         self.assertEqual(status, 0, text)
+
+    def test_what_passed_is_recorded_until_the_source_changes(self):
+        tree = RecordTree(self)
+        tree.write("tests/unit/one_test.c", "int main(void) { return 0; }\n")
+        tree.write("tests/unit/two_test.c", "int main(void) { return 1; }\n")
+        self.assertEqual(tree.unproven(), (1, ["one_test: never recorded",
+                                               "two_test: never recorded", "0 of 2 proven"]))
+        self.assertEqual(tree.record("30")[0], 1)
+        one = "one_test: stop 0 of 30, one-cpu 0 of 30, aarch64 0 of 30"
+        self.assertEqual(tree.unproven()[1][:2], [one, "two_test: never recorded"])
+        tree.record("--one-cpu", "2", "one")
+        self.assertIn("one-cpu 2 of 30", tree.unproven()[1][0])
+        # A shorter run takes nothing back.
+        tree.record("1", "one")
+        self.assertNotIn(" noise ", " " + tree.unproven()[1][0])
+        with open(tree.path("tests/noise/passed.txt"), encoding="utf-8") as f:
+            line = f.read().split("\n")[-2]
+        self.assertRegex(line, r"^one_test \w{12} \d{4}-\d\d-\d\d noise=30 one-cpu=2$")
+        tree.write("tests/noise/passed.txt", line.replace("one-cpu=2", "aarch64=30 one-cpu=31 stop=30"))
+        self.assertEqual(tree.unproven()[1], ["two_test: never recorded", "1 of 2 proven"])
+        tree.write("tests/unit/one_test.c", "int main(void) { return 0; }  /* other */\n")
+        self.assertRegex(tree.unproven()[1][0], r"^one_test: changed since \d{4}-")
+        # What it passed as another program does not count.
+        tree.record("--stop", "1", "one")
+        self.assertEqual(tree.unproven()[1][0],
+                         "one_test: noise 0 of 30, stop 1 of 30, one-cpu 0 of 30, aarch64 0 of 30")
+        os.remove(tree.path("tests/unit/two_test.c"))
+        self.assertEqual(tree.unproven()[0], 1)
+
+    def test_all_proven(self):
+        tree = RecordTree(self)
+        self.assertEqual(tree.unproven(), (0, ["0 of 0 proven"]))
 
     def test_wrong_arguments(self):
         self.assertEqual(noise(RESULTS, "0")[0], 2)
