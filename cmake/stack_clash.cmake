@@ -10,20 +10,24 @@ option(CCC_STACK_CLASH_PROTECTION
 	"Users of ccc are compiled with -fstack-clash-protection, if their compiler knows it" ON)
 mark_as_advanced(CCC_STACK_CLASH_PROTECTION)
 
-include(CheckCCompilerFlag)
-include(CheckCXXCompilerFlag)
+include(CheckCSourceCompiles)
+include(CheckCXXSourceCompiles)
 
-# In OUT: those of the flags that the compiler of LANGUAGE takes.
+# In OUT: those of the flags that the compiler of LANGUAGE takes.  (clang only warns of what it
+# does not use, and another flag of the project may make that an error.)
 function(ccc_known_stack_flags language out)
 	set(known "")
 	set(number 0)
 	foreach(flag -fstack-clash-protection --param=stack-clash-protection-guard-size=12)
 		math(EXPR number "${number} + 1")
 		set(result CCC_STACK_CLASH_${language}_${number})
+		string(REPLACE ";" " " CMAKE_REQUIRED_FLAGS "${known};${flag}")
+		set(program "int main(void) { return 0; }")
+		set(refusal FAIL_REGEX "unused|[Uu]nknown|[Uu]nrecogni[sz]ed|not (supported|recogni[sz]ed)")
 		if(language STREQUAL C)
-			check_c_compiler_flag("${flag}" ${result})
+			check_c_source_compiles("${program}" ${result} ${refusal})
 		else()
-			check_cxx_compiler_flag("${flag}" ${result})
+			check_cxx_source_compiles("${program}" ${result} ${refusal})
 		endif()
 		if(NOT ${result})
 			break()	# the parameter alone means nothing

@@ -5,6 +5,14 @@
  * compile-last: -fno-stack-clash-protection */
 #include "big_frames.h"
 
+/* Without optimization a function keeps its variables at the low end of its frame, below the
+ * array, and touches those first. */
+#ifdef __OPTIMIZE__
+#define ONE_TOUCH()
+#else
+#define ONE_TOUCH() SKIP("the function touches the low end of its frame too (-O0)")
+#endif
+
 static void check_skipped(enum target target, const char *where)
 {
 	REQUIRE(dies_of_large_frame(target));
@@ -29,6 +37,7 @@ TEST(frame_that_skips_all_stacks_is_named)	/* covers: SCH-04/d */
 
 TEST(frame_that_touches_its_own_guard_is_named)	/* covers: SCH-04/d */
 {
+	ONE_TOUCH();
 	REQUIRE(dies_of_large_frame(OWN_GUARD));
 	CHECK(strstr(death.text, " 'big' overflowed its 256 KB stack; give ") != NULL);
 	CHECK(victims_are_intact());
@@ -37,6 +46,7 @@ TEST(frame_that_touches_its_own_guard_is_named)	/* covers: SCH-04/d */
 /* No promise, and the reason for the flag: nothing faults, and no one hears of it. */
 TEST(frame_that_skips_its_guard_into_another_stack_overwrites_it)
 {
+	ONE_TOUCH();
 	CHECK(!dies_of_large_frame(OTHER_STACK));
 	CHECK(!victims_are_intact());
 }

@@ -12,10 +12,10 @@
 
 #include <ccc/ccc.h>
 
+#include "base/atomic.h"
 #include "os/pages.h"
 #include "raw.h"
 #include "sched/stack.h"
-#include "tasks.h"
 
 enum { GUARD_INSTALL = 102, SOME = 40 };
 
@@ -199,9 +199,24 @@ static uint64_t stacks_in_use(CCRuntime *rt)
 	return stats.stacks_in_use;
 }
 
+struct crowd {
+	CCChan *end;	/* closed when they may go */
+	cc__a32 arrived;
+};
+
+static int wait_in_crowd(void *arg)
+{
+	struct crowd *crowd = arg;
+	char none;
+
+	cc__add(&crowd->arrived, 1, CC__RELEASE);
+	return cc_chan_recv(crowd->end, &none, sizeof none);
+}
+
 /* Those that fibers have at the same time, and the next ones on the same stacks. */
 static void probe_fibers(CCGuard how)
 {
+	struct crowd crowd[2] = {{.end = cc_chan_new(1, 0)}, {.end = cc_chan_new(1, 0)}};
 	struct prober p;
 	CCRuntime *rt;
 	CCConfig c;
@@ -211,19 +226,19 @@ static void probe_fibers(CCGuard how)
 	c.guard = how;
 	REQUIRE_EQ(cc_runtime_new(&rt, &c), 0);
 	for (int round = 0; round < 2; round++) {
-		struct gate gate = {0};
-
 		for (int i = 0; i < MANY; i++)
-			CHECK_EQ(cc_task_spawn(rt, NULL, NULL, wait_at, &gate), 0);
-		TEST_UNTIL(cc__load(&gate.arrived, CC__ACQUIRE) == MANY);
+			CHECK_EQ(cc_task_spawn(rt, NULL, NULL, wait_in_crowd, &crowd[round]), 0);
+		TEST_UNTIL(cc__load(&crowd[round].arrived, CC__ACQUIRE) == MANY);
 		prober_init(&p, c.stack_size / 4);
 		CHECK_EQ(cc_fiber_each(probe_fiber, &p), 0);
 		CHECK_EQ(p.number, MANY);
 		close(p.zero);
-		cc__store(&gate.open, 1, CC__RELEASE);
+		CHECK_EQ(cc_chan_close(crowd[round].end), 0);
 		TEST_UNTIL(stacks_in_use(rt) == 0);
 	}
 	CHECK_EQ(cc_runtime_free(rt), 0);
+	for (int round = 0; round < 2; round++)
+		CHECK_EQ(cc_chan_free(crowd[round].end), 0);
 }
 
 TEST(every_stack_of_many_has_its_split_guard)	/* covers: SCH-04/d */
