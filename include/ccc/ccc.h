@@ -14,6 +14,7 @@
 #include <ccc/local.h>
 #include <ccc/nursery.h>
 #include <ccc/park.h>
+#include <ccc/process.h>
 #include <ccc/runtime.h>
 #include <ccc/select.h>
 #include <ccc/stats.h>

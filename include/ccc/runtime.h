@@ -13,7 +13,8 @@
  *
  * Threads of a runtime block every signal but faults, SIGPROF and SIGVTALRM, so that the
  * program's own threads receive its signals and profilers see fibers (docs/signals.md).
- * A process that a fiber forks has the same mask until it changes it. */
+ * A process that a fiber forks has the same mask until it changes it; one that
+ * cc_process_spawn starts (process.h) has the program's. */
 #ifndef CCC_RUNTIME_H
 #define CCC_RUNTIME_H
 

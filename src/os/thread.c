@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/fault.h"
+#include "os/outside.h"
 #include "os/write.h"
 
 /* ---- clock ---- */
@@ -190,13 +191,32 @@ struct start {
 	void (*main)(void *arg);
 	void *arg;
 	char name[16];
+	struct cc__outside outside;	/* as the program's thread had it */
 };
+
+/* Of a thread of ours: on its own stack. */
+static _Thread_local const struct cc__outside *outside_of_ours;
+
+__attribute__((noinline)) bool cc__outside(struct cc__outside *o)
+{
+	const struct cc__outside *known;
+
+	__asm__ volatile("" ::: "memory");
+	if ((known = outside_of_ours) != NULL) {
+		*o = *known;
+		return true;
+	}
+	pthread_sigmask(SIG_BLOCK, NULL, &o->mask);
+	o->slack = prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+	return false;
+}
 
 static void *thread_main(void *p)
 {
 	struct start s = *(struct start *)p;
 
 	free(p);
+	outside_of_ours = &s.outside;
 	pthread_setname_np(pthread_self(), s.name);
 	cc__fault_thread_begin();
 	s.main(s.arg);
@@ -233,6 +253,7 @@ int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg, c
 	s->arg = arg;
 	strncpy(s->name, name, sizeof s->name - 1);
 	s->name[sizeof s->name - 1] = '\0';
+	(void)cc__outside(&s->outside);
 	signals_to_block(&mask);
 	pthread_sigmask(SIG_BLOCK, &mask, &before);
 	err = pthread_create(&id, NULL, thread_main, s);

@@ -45,6 +45,7 @@ static CCToken *unset;
 static int try_everything(CCRuntime *rt, CCTask task)
 {
 	CCRuntime *made = NULL;
+	CCProcess *process = NULL;
 	CCTask t;
 	char name[16];
 	int call = 1, v = 0;
@@ -63,6 +64,10 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	    {cc_wait_fd(pipe_ends[0], CC_FD_READ, CC_FOREVER), ENOTSUP},
 	    {cc_fd_forget(pipe_ends[0]), ENOTSUP},
 	    {cc_blocking(nothing, NULL, NULL), ENOTSUP},
+	    {cc_process_spawn(&process, NULL, (char *[]){"true", NULL}), ENOTSUP},
+	    {cc_process_wait(NULL, CC_FOREVER, NULL), ENOTSUP},
+	    {cc_process_kill(NULL, SIGTERM), ENOTSUP},
+	    {cc_process_free(NULL), ENOTSUP},
 	    {cc_fiber_each(visit_none, NULL), ENOTSUP},
 	    {cc_runtime_new(&made, NULL), ENOTSUP},
 	    {cc_runtime_current() == NULL, 1},

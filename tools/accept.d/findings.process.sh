@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 # How many runs a line makes.
-process_runs() { [ "${LONG:-0}" = 1 ] && echo 200 || echo 5; }
+process_runs() { [ "${LONG:-0}" = 1 ] && echo 200 || echo 20; }
 
 # Samples of ITIMER_PROF that a fiber's computation is due.  (The rest falls on idle workers
 # that search, and on the main thread.)
@@ -26,4 +26,34 @@ process_profiler() {
 	done
 }
 
+# sig1: a process that posix_spawn starts by hand with the mask of docs/processes.md dies by
+# SIGTERM; one that cc_process_spawn starts (examples/processes.c) needs nothing for that.
+process_children() {
+	local workers runs i by_hand by_call
+	if ! compiled "$out/sig1" "$CC_FINDINGS/sig1.c" cc -w ||
+		! compiled "$out/processes" examples/processes.c cc; then
+		show sig1_compiles no yes FAIL
+		return
+	fi
+	runs=$(process_runs)
+	for workers in 1 2 8 16; do
+		by_hand=0 by_call=0
+		rm -f "$out"/sig1.*.txt "$out"/processes.*.txt
+		for ((i = 0; i < runs; i++)); do
+			CC_WORKERS=$workers timeout 120 "$out/sig1" >"$out/sig1.$i.txt" 2>&1 &
+			CC_WORKERS=$workers timeout 120 "$out/processes" >"$out/processes.$i.txt" 2>&1 &
+			[ $((i % 20)) != 19 ] || wait
+		done
+		wait
+		for ((i = 0; i < runs; i++)); do
+			cat "$out/sig1.$i.txt" "$out/processes.$i.txt" >>"$log"
+			! grep -q 'SETSIGMASK: killed' "$out/sig1.$i.txt" || by_hand=$((by_hand + 1))
+			! cmp -s "$out/processes.$i.txt" examples/processes.txt || by_call=$((by_call + 1))
+		done
+		equal "sig1_${workers}_workers_by_hand" $by_hand "$runs"
+		equal "processes_${workers}_workers" $by_call "$runs"
+	done
+}
+
 part process_profiler
+part process_children
