@@ -1,6 +1,7 @@
 /* test_main.c - the runner of test.h: all tests of a program in one process. */
 #include "test.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ccc/fiber.h>
+
 #include "base/point.h"
 #include "base/trace.h"
 
@@ -23,6 +27,13 @@
 #pragma weak cc__watch
 #pragma weak cc__watch_log
 #pragma weak cc__trace_dump
+#pragma weak cc_fiber_each
+
+/* glibc has them, in <execinfo.h>; musl does not. */
+int backtrace(void **frames, int size);
+void backtrace_symbols_fd(void *const *frames, int size, int fd);
+#pragma weak backtrace
+#pragma weak backtrace_symbols_fd
 
 enum { SECONDS = 30, DEATH_SECONDS = 20, SKIPPED = 77 };
 
@@ -257,17 +268,115 @@ static void dies(int sig)
 	raise(sig);
 }
 
-static void too_long(int sig)
-{
-	static const char text[] = "\ntest takes too long: ";
-	const char *name = current->name;
+/* ---- the watchdog: what hangs ---- */
 
-	(void)sig;
-	if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
-	    write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+enum { FIBERS_TOLD = 40, FRAMES = 40, DUMP_SECONDS = 5 };
+
+/* To stderr; stdout may be locked by the thread that hangs. */
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+	char line[256];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	n = n < (int)sizeof line ? n : (int)sizeof line - 1;
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		_exit(1);
+}
+
+static int tell_fiber(const CCFiberInfo *f, void *arg)
+{
+	static const char *const states[] = {"queued", "running", "parked", "done"};
+	unsigned *count = arg;
+
+	if (++*count <= FIBERS_TOLD)
+		tell("  fiber %" PRIu64 " '%s' is %s, worker %u\n", f->id, f->name,
+		     (unsigned)f->state < 4 ? states[f->state] : "?", f->worker);
+	return 0;
+}
+
+/* The first line of a file in /proc/self/task/TID, without its newline. */
+static void thread_line(const char *tid, const char *name, char *line, int size)
+{
+	char path[300];
+	FILE *f;
+
+	*line = '\0';
+	(void)snprintf(path, sizeof path, "/proc/self/task/%s/%s", tid, name);
+	if ((f = fopen(path, "re")) == NULL)
+		return;
+	if (fgets(line, size, f) == NULL)
+		*line = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	fclose(f);
+}
+
+static void tell_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		char name[32], in[128];
+
+		if (d->d_name[0] == '.')
+			continue;
+		thread_line(d->d_name, "comm", name, sizeof name);
+		thread_line(d->d_name, "syscall", in, sizeof in);
+		tell("  thread %s '%s': %s%s\n", d->d_name, name,
+		     strcmp(in, "running") == 0 ? "" : "in system call ", in);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+static void give_up(int sig)
+{
+	(void)sig;
+	tell("  (no more: a lock that the report needs is held)\n");
 	abort();
 }
+
+/* Not made for a handler.  If it needs a lock that the interrupted thread holds, a second
+ * alarm ends it; the name and the seed have been told by then. */
+static void tell_what_hangs(void)
+{
+	struct sigaction end = {.sa_handler = give_up};
+	void *frames[FRAMES];
+	unsigned count = 0;
+	sigset_t alarms;
+
+	sigaction(SIGALRM, &end, NULL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(DUMP_SECONDS * test_slowness());
+	if (backtrace != NULL && backtrace_symbols_fd != NULL) {
+		tell("this thread (addr2line -fe PROGRAM OFFSET names the lines):\n");
+		backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+	}
+	tell("threads, and the numbers of their system calls:\n");
+	tell_threads();
+	if (cc_fiber_each == NULL)
+		return;
+	tell("fibers:\n");
+	cc_fiber_each(tell_fiber, &count);
+	tell(count > FIBERS_TOLD ? "  and more: %u in all\n" : "  %u in all\n", count);
+}
+
+static void too_long(int sig)
+{
+	(void)sig;
+	tell("\ntest takes too long: %s\nTEST_SEED=%" PRIu64 ", %" PRId64 " s\n", current->name, seed,
+	     (now_ms() - started) / 1000);
+	tell_what_hangs();
+	abort();
+}
+
+/* ---- a run ---- */
 
 /* Returns 'p'assed, 'f'ailed or 's'kipped. */
 static char run(struct test_case *t)
