@@ -27,7 +27,7 @@ typedef enum CCCaseKind {
 	CC_CASE_TASK,		/* a task has ended: joins it */
 	CC_CASE_TOKEN,		/* a token is set */
 	CC_CASE_TIMEOUT,	/* a time has come */
-	CC_CASE_DEFAULT,	/* no other case can take place at once */
+	CC_CASE_DEFAULT,	/* at one moment no other case could take place */
 } CCCaseKind;
 
 /* Filled by the functions below; a select changes nothing in it. */
@@ -59,6 +59,13 @@ typedef struct CCCase {
  * EINVAL: no cases though count is not 0, more than CC_SELECT_MAX, nothing to wait for and
  * CC_FOREVER, or a case that makes no sense (a size that is not the channel's, NULL, a
  * task that is not there or the caller) was met before one that could take place.
+ *
+ * The answer "none" is never put together from several moments: if the call returns EAGAIN, or
+ * chooses the default or a timeout that has passed, there was a moment during the call at
+ * which no channel had anything for its cases, no token was set and no task had ended.  So
+ * if other threads see to it that one case can take place at every moment, a select that
+ * does not wait finds one.  (As for cc_chan_try_recv, an element that another call is
+ * about to put into the channel is not there yet, nor is the one behind it.)
  *
  * A send case without room is not chosen, with mode DROP_NEW as with BLOCK.  Whatever was
  * not chosen is as before: the element is the caller's, the task's handle good.  Any

@@ -141,6 +141,16 @@ static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__
 	return settle(c, CC__RECV);
 }
 
+static bool send_peek(CCChan *c, uint64_t *sum)
+{
+	return cc__ring_send_peek(cc__ring_of(c), sum);
+}
+
+static bool recv_peek(CCChan *c, uint64_t *sum)
+{
+	return cc__ring_recv_peek(cc__ring_of(c), sum);
+}
+
 static size_t send_some(CCChan *c, void *items, size_t count)
 {
 	size_t n;
@@ -246,19 +256,27 @@ static void empty(CCChan *c)
 	}
 }
 
+#define RECV \
+	{ \
+		.attempt = recv_attempt, .settle = recv_settle, .peek = recv_peek, \
+		.some = recv_some \
+	}
 #define COMMON \
 	.heads = &heads, .slot = cc__ring_stride, .init = init, .close = close_ring, \
 	.closed = closed, .length = length, .told = CC__AGAIN, .busy = busy, \
 	.empty = empty
 
 const struct cc__chan_kind cc__buffered = {
-    .way = {[CC__SEND] = {.attempt = send_attempt, .settle = send_settle, .some = send_some},
-            [CC__RECV] = {.attempt = recv_attempt, .settle = recv_settle, .some = recv_some}},
+    .way = {[CC__SEND] = {.attempt = send_attempt,
+                          .settle = send_settle,
+                          .peek = send_peek,
+                          .some = send_some},
+            [CC__RECV] = RECV},
     COMMON,
 };
 
 const struct cc__chan_kind cc__buffered_drop_old = {
-    .way = {[CC__SEND] = {.attempt = send_dropping, .settle = send_settle},
-            [CC__RECV] = {.attempt = recv_attempt, .settle = recv_settle, .some = recv_some}},
+    .way = {[CC__SEND] = {.attempt = send_dropping, .settle = send_settle, .peek = send_peek},
+            [CC__RECV] = RECV},
     COMMON,
 };

@@ -66,6 +66,9 @@ struct cc__chan_way {
 	bool (*attempt)(CCChan *c, struct cc__waiter *w);
 	/* With it.  Whom it served is in *wake, or nobody. */
 	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__wake *wake);
+	/* Without the lock: whether an attempt would do something now.  Adds to *sum a number
+	 * that is never 0 and that grows with every change.  NULL: settle tells, under the lock. */
+	bool (*peek)(CCChan *c, uint64_t *sum);
 	/* Without the lock and without waiting: as many of `count` as can be moved. */
 	size_t (*some)(CCChan *c, void *items, size_t count);
 	/* What is left to do when the outcome is not 0: the outcome then, or what the

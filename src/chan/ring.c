@@ -73,11 +73,46 @@ static bool one_usable(const struct cc__ring *r, uint64_t at, uint64_t mark)
 	return cc__ring_usable(&r->shape, at, 1, mark, &end, &late) > 0 || late;
 }
 
+/* The slot at that position has the stamp that an operation there waits for, or a later one: then the
+ * position is old. */
+static bool is_stamped(const struct cc__ring *r, uint64_t at, uint64_t mark)
+{
+	/* Acquire: as in cc__ring_usable. */
+	return cc__load(cc__ring_stamp(&r->shape, at), CC__ACQUIRE) >=
+	       (cc__ring_lap(&r->shape, at) | mark);
+}
+
+static void read_positions(const struct cc__ring *r, uint64_t *head, uint64_t *tail, uint64_t *sum)
+{
+	/* Acquire, both: pair with the releases in cc__ring_send and cc__ring_recv (R4). */
+	*head = cc__ring_at(cc__load(&r->head, CC__ACQUIRE));
+	*tail = cc__load(&r->tail, CC__ACQUIRE) & ~(uint64_t)CC__RING_WAITING;
+	*sum += *head + *tail + (1 << CC__RING_SHIFT);
+}
+
+bool cc__ring_recv_peek(const struct cc__ring *r, uint64_t *sum)
+{
+	uint64_t head, tail;
+
+	read_positions(r, &head, &tail, sum);
+	return is_stamped(r, head, CC__RING_FULL) || tail == (head | CC__RING_CLOSED);
+}
+
+bool cc__ring_send_peek(const struct cc__ring *r, uint64_t *sum)
+{
+	uint64_t head, tail;
+
+	read_positions(r, &head, &tail, sum);
+	return (tail & CC__RING_CLOSED) || is_stamped(r, tail, 0);
+}
+
 /* The slot of head, as a receiver finds it; *on_its_way: reserved and not published. */
 static enum cc__ring_answer look_at_head(const struct cc__ring *r, uint64_t tail, bool *on_its_way)
 {
-	/* Relaxed: an old head is not tail's, and is met again after the fence. */
-	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
+	/* An old head is not tail's, and is met again after the fence.  Acquire: what the thread did
+	 * before that took the last element, from cc__ring_recv (R4): a select that finds the ring
+	 * empty checks its other cases after this. */
+	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__ACQUIRE));
 	const bool usable = one_usable(r, head, CC__RING_FULL);
 
 	*on_its_way = !usable && head != cc__ring_at(tail);
@@ -100,9 +135,9 @@ enum cc__ring_answer cc__ring_recv_look(struct cc__ring *r)
 enum cc__ring_answer cc__ring_send_look(struct cc__ring *r)
 {
 	const uint64_t head = cc__ring_at(raise_mark(&r->head));
-	/* Relaxed, twice: an old tail is not a lap ahead, and is met again after the fence;
-	 * CLOSED is set under our lock. */
-	uint64_t tail = cc__load(&r->tail, CC__RELAXED);
+	/* An old tail is not a lap ahead, and is met again after the fence; CLOSED is set under our
+	 * lock.  Acquire, twice: as in look_at_head, from cc__ring_send. */
+	uint64_t tail = cc__load(&r->tail, CC__ACQUIRE);
 
 	if (tail & CC__RING_CLOSED)
 		return CC__RING_ENDED;
@@ -112,6 +147,6 @@ enum cc__ring_answer cc__ring_send_look(struct cc__ring *r)
 		return CC__RING_NOT_NOW;
 	/* Taken and not free yet. */
 	cc__fence_heavy();	/* pairs with (2) in cc__ring_others_wait */
-	tail = cc__load(&r->tail, CC__RELAXED);
+	tail = cc__load(&r->tail, CC__ACQUIRE);
 	return one_usable(r, cc__ring_at(tail), 0) ? CC__RING_OK : CC__RING_NOT_NOW;
 }

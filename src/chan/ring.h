@@ -30,7 +30,11 @@
  *
  *     An exchange after (3) finds WAITING.  One before it has reserved what the look at
  *     (3) sees: nothing is on its way, or its owner comes to (2) after the heavy fence,
- *     or has published before it.  So the hot side has one locked instruction. */
+ *     or has published before it.  So the hot side has one locked instruction.
+ * R4  Positions only grow, and a thread that reads one with acquire (cc__ring_..._peek) sees every
+ *     operation that happened before the ones that moved it.  So if a reader finds the positions
+ *     of several rings unchanged in a second pass, all of them had these values at one moment,
+ *     the end of the first pass. */
 #ifndef CC__CHAN_RING_H
 #define CC__CHAN_RING_H
 
@@ -87,6 +91,11 @@ bool cc__ring_closed(const struct cc__ring *r);
  * would find: NOT_NOW means that whoever changes it will see WAITING (R3). */
 enum cc__ring_answer cc__ring_recv_look(struct cc__ring *r);
 enum cc__ring_answer cc__ring_send_look(struct cc__ring *r);
+
+/* Without the lock and without a mark: whether a receive or a send would find something to do, or
+ * the end.  Adds to *sum a number that is never 0 and that grows whenever the ring changes (R4). */
+bool cc__ring_recv_peek(const struct cc__ring *r, uint64_t *sum);
+bool cc__ring_send_peek(const struct cc__ring *r, uint64_t *sum);
 
 /* Under the lock, when nobody is listed. */
 static inline void cc__ring_lower(cc__a64 *position)
@@ -181,9 +190,10 @@ static inline enum cc__ring_answer cc__ring_send(struct cc__ring *r, const void 
 		at = cc__ring_at(tail);
 		n = cc__ring_usable(&s, at, count, 0, &end, &late);
 		CC_POINT("ring.before_exchange", r);
-		/* Relaxed: the slots' stamps carry what is moved. */
+		/* Release: all that the caller did before, to the acquire in cc__ring_..._peek (R4).
+		 * The slots' stamps carry what is moved. */
 		if (n > 0 && cc__cas_weak(&r->tail, &tail, end | (tail & CC__RING_MARKS),
-		                          CC__RELAXED, CC__RELAXED))
+		                          CC__RELEASE, CC__RELAXED))
 			break;
 		if (n == 0 && !late)
 			return CC__RING_NOT_NOW;
@@ -220,9 +230,9 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 		at = cc__ring_at(head);
 		n = cc__ring_usable(&s, at, count, CC__RING_FULL, &end, &late);
 		CC_POINT("ring.before_exchange", r);
-		/* Relaxed: as in cc__ring_send. */
+		/* Release: to the acquire in cc__ring_..._peek (R4), as in cc__ring_send. */
 		if (n > 0 && cc__cas_weak(&r->head, &head, end | (head & CC__RING_MARKS),
-		                          CC__RELAXED, CC__RELAXED))
+		                          CC__RELEASE, CC__RELAXED))
 			break;
 		if (n > 0) {
 			cc__contended();

@@ -11,7 +11,15 @@
  *     cancel, or the select itself.  A partner that finds the group decided goes on to
  *     the next who waits.
  * S5  A signal says that a case may be possible: it is tried first.  If it is not,
- *     everything begins again, with that case at the head of its list. */
+ *     everything begins again, with that case at the head of its list.
+ * S6  A select that does not wait answers "nothing" for a moment at which no case could take
+ *     place.  S1 alone cannot know one: after it has tried one channel, another thread sends to
+ *     it and then receives from the channel that S1 tries next.  So the channels without a
+ *     ring are checked under their locks, all held together.  A ring changes without its
+ *     lock, so its positions are read in two passes; if they are equal, the moment is the end of
+ *     the first pass (R4 in ring.h).  If the rings change every time, S2 raises their marks,
+ *     and threads that change them then wait for the lock.  Tokens and tasks are checked
+ *     last: they never become unset again, so one that is unset was so at that moment. */
 #include <ccc/select.h>
 
 #include <errno.h>
@@ -25,6 +33,11 @@
 #include "wait/thread.h"
 
 enum { INLINE = 32 };	/* cases without memory of their own */
+
+/* How often a select that does not wait checks rings that change, before it raises marks (S6). */
+#ifndef CC__SELECT_ROUNDS
+#define CC__SELECT_ROUNDS 4
+#endif
 
 struct select {
 	const CCCase *cases;
@@ -53,6 +66,12 @@ static enum cc__way way_of(const CCCase *c)
 static bool is_channel(const CCCase *c)
 {
 	return c->kind == CC_CASE_SEND || c->kind == CC_CASE_RECV;
+}
+
+/* Of a channel: it changes without its lock (S6). */
+static bool has_ring(const CCCase *c)
+{
+	return c->on.chan->kind->way[way_of(c)].peek != NULL;
 }
 
 /* (No kind writes to the element of a send.) */
@@ -110,6 +129,7 @@ enum tried {
 	NOT_NOW,
 	OVER,		/* it was done or refused; w->result is the outcome */
 	SENSELESS,	/* nobody can ask for that */
+	CHANGED,	/* S6: while it was checked a ring has changed */
 };
 
 static bool makes_sense(const CCCase *c)
@@ -196,9 +216,24 @@ static bool try_each(struct select *s, int *result)
 	struct cc__waiter w = {0};
 	enum tried tried;
 
-	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0) {
 		if ((tried = try_case(s, i, &w)) != NOT_NOW) {
 			*result = tried == OVER ? finish(s, i, w.result) : EINVAL;
+			return true;
+		}
+		CC_POINT("select.tried", s->cases);
+	}
+	return false;
+}
+
+/* The same for the cases that are not channels: these have made sense once. */
+static bool try_others(struct select *s, int *result)
+{
+	struct cc__waiter w = {0};
+
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+		if (!is_channel(&s->cases[i]) && try_case(s, i, &w) != NOT_NOW) {
+			*result = finish(s, i, w.result);
 			return true;
 		}
 	return false;
@@ -373,7 +408,7 @@ static bool wait_once(struct select *s, int *result)
 
 	lock_each(s);
 	won = settle_each(s, &wake, &retry);
-	if (won == s->nodes)
+	if (won == s->nodes && s->deadline != CC_NOW)
 		*result = list_each(s, &group);
 	unlock_each(s);
 	if (won < s->nodes) {
@@ -381,6 +416,11 @@ static bool wait_once(struct select *s, int *result)
 		if (retry)
 			return try_node(s, won, result);
 		*result = finish(s, s->place[won], s->node[won].w.result);
+		return true;
+	}
+	if (s->deadline == CC_NOW) {
+		*result = EAGAIN;
+		try_others(s, result);
 		return true;
 	}
 	if (*result != 0)
@@ -451,11 +491,103 @@ static int wait_for_one(struct select *s)
 	return s->nodes <= INLINE ? wait_inline(s) : wait_many(s);
 }
 
+/* ---- S6: no case, at one moment ---- */
+
+/* Sorts the locks of the channels that have no ring into s->lock, which has room for INLINE.
+ * False: there are more. */
+static bool gather_locks(struct select *s)
+{
+	s->locks = 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		const CCCase *c = &s->cases[i];
+
+		if (!is_channel(c) || has_ring(c))
+			continue;
+		if (s->locks == INLINE)
+			return false;
+		s->lock[s->locks++] = &c->on.chan->lock;
+	}
+	if (!locks_are_sorted(s))
+		sort_locks(s);
+	return true;
+}
+
+/* One pass with these locks.  Returns the case that has taken place, or of a ring the one to be
+ * tried; s->count: none.  *sum is 0 without rings, else it grows with each of their changes. */
+static uint32_t check_channels(struct select *s, struct cc__waiter *w, struct cc__wake *wake,
+                               uint64_t *sum)
+{
+	*sum = 0;
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0) {
+		const CCCase *c = &s->cases[i];
+		const struct cc__chan_way *how;
+
+		if (!is_channel(c))
+			continue;
+		how = &c->on.chan->kind->way[way_of(c)];
+		w->io = io_of(c);
+		if (how->peek != NULL ? how->peek(c->on.chan, sum)
+		                      : how->settle(c->on.chan, w, wake) == CC__SETTLED_DONE)
+			return i;
+		CC_POINT("select.checked_under_lock", s->cases);
+	}
+	return s->count;
+}
+
+/* One round: two passes, or one if there is no ring.  NOT_NOW: at one moment no case of a channel
+ * could take place. */
+static enum tried check_once(struct select *s, int *result)
+{
+	struct cc__waiter w = {0};
+	struct cc__wake wake = {0};
+	uint64_t before, after = 0;
+	uint32_t found;
+
+	lock_each(s);
+	found = check_channels(s, &w, &wake, &before);
+	if (found == s->count && before != 0)
+		found = check_channels(s, &w, &wake, &after);
+	unlock_each(s);
+	cc__wake(wake);
+	if (found == s->count)
+		return before == after ? NOT_NOW : CHANGED;
+	if (has_ring(&s->cases[found]) && try_case(s, found, &w) == NOT_NOW)
+		return CHANGED;
+	*result = finish(s, found, w.result);
+	return OVER;
+}
+
 /* No other case took place: that one does, or the error is returned. */
 static int choose(struct select *s, uint32_t i, int otherwise)
 {
 	s->chosen = i;
 	return i < s->count ? 0 : otherwise;
+}
+
+/* Of several cases none could take place when it was tried: the answer, once that was so of all at
+ * one moment. */
+static __attribute__((noinline)) int check_all(struct select *s, uint32_t otherwise)
+{
+	struct cc__lock *lock[INLINE];
+	enum tried tried = CHANGED;
+	int result = EAGAIN;
+
+	s->lock = lock;
+	s->deadline = CC_NOW;
+	if (gather_locks(s))
+		for (unsigned n = 0; n < CC__SELECT_ROUNDS && tried == CHANGED; n++)
+			tried = check_once(s, &result);
+	if (tried == CHANGED)
+		result = wait_for_one(s);
+	else if (tried == NOT_NOW)
+		try_others(s, &result);
+	return s->chosen == s->count && result == EAGAIN ? choose(s, otherwise, EAGAIN) : result;
+}
+
+/* No case could take place when it was tried.  A single one has been tried at one moment. */
+static int answer_none(struct select *s, uint32_t otherwise)
+{
+	return __builtin_expect(s->nodes > 1, 0) ? check_all(s, otherwise) : choose(s, otherwise, EAGAIN);
 }
 
 static int run(struct select *s)
@@ -467,9 +599,9 @@ static int run(struct select *s)
 		return result;
 	/* mutant: < -> <=, >= -> > survive: for ever never comes, and a nanosecond is short. */
 	if (s->alarm < s->count && cc__now() >= alarm_at(s))
-		return choose(s, s->alarm, 0);
+		return answer_none(s, s->alarm);
 	if (s->deadline == CC_NOW)
-		return choose(s, s->otherwise, EAGAIN);
+		return answer_none(s, s->otherwise);
 	last = alarm_at(s) <= s->deadline ? s->alarm : s->count;
 	if (last < s->count)
 		s->deadline = alarm_at(s);

@@ -5,39 +5,7 @@
  *          chan/locked.c chan/select.c chan/token.c */
 #include "shim_wait.h"
 #include "shim_chan.h"
-
-#include <ccc/select.h>
-
-#include "chan/settings.h"
-#include "sched/fiber.h"
-
-/* No tasks here. */
-const struct cc__waitable_ops cc__task_ops = {0};
-
-int cc_task_join(CCTask task, cc_time deadline, int *result)
-{
-	(void)task, (void)deadline, (void)result;
-	mc_fail("no task is selected on");
-}
-
-int cc_sleep_until(cc_time deadline)
-{
-	(void)deadline;
-	mc_fail("every select has a case");
-}
-
-static void *shim_alloc(void *context, size_t size)
-{
-	(void)context;
-	return mc_alloc_zero(size);
-}
-
-static void shim_free(void *context, void *p, size_t size)
-{
-	(void)context, (void)size;
-	mc_free(p);
-}
-const CCAllocator cc__default_allocator = {.alloc = shim_alloc, .free = shim_free};
+#include "shim_select.h"
 
 static CCToken *token;
 

@@ -205,3 +205,78 @@ SCENARIO(seeded_select_sends_twice, .init = rendezvous, .spurious = MC_NONE,
 SCENARIO(seeded_selects_miss_each_other, .init = rendezvous, .spurious = MC_NONE,
          .body = {send_one_by_one, recv_one_by_one}, .final = check_conservation,
          .expect = "count_of|deadlock|total") /* covers: RES-53/m */
+
+/* ---- RES-69: a select that does not wait and tries channel by channel ---- */
+
+static void put_into(CCChan *c)
+{
+	const int v = 1;
+
+	MC_ASSERT(cc_chan_send_until(c, &v, sizeof v, CC_NOW) == 0);
+}
+
+static void ring_second_has_one(void)
+{
+	buffer_2();
+	put_into(chan2);
+}
+
+static void locked_second_has_one(void)
+{
+	locked_1();
+	put_into(chan2);
+}
+
+static void try_one_by_one(void)
+{
+	begin_body();
+	MC_ASSERT(recv_from(chan, CC_NOW) == 0 || recv_from(chan2, CC_NOW) == 0);
+}
+
+/* The element is in one of the two all the time. */
+static void move_to_first(void)
+{
+	begin_body();
+	put_into(chan);
+	recv_from(chan2, CC_NOW);
+}
+
+/* A sender is at one of the two all the time: the one at the second is served when there is
+ * one at the first. */
+static bool sender_waits(CCChan *c)
+{
+	bool listed;
+
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	listed = c->wait[CC__SEND].head != NULL;
+	cc__unlock(&c->lock);
+	return listed;
+}
+
+static void send_second(void)
+{
+	begin_body();
+	send_to(chan2, CC_FOREVER);
+}
+
+static void serve_second(void)
+{
+	begin_body();
+	if (sender_waits(chan2) && sender_waits(chan))
+		recv_from(chan2, CC_NOW);
+}
+
+static void try_one_by_one_if_second_waits(void)
+{
+	begin_body();
+	if (sender_waits(chan2))
+		try_one_by_one();
+}
+SCENARIO(seeded_select_tries_rings_one_by_one, .init = ring_second_has_one, .spurious = MC_NONE,
+         .body = {try_one_by_one, move_to_first}, .expect = "assert") /* covers: RES-69/m */
+SCENARIO(seeded_select_tries_locked_one_by_one, .init = locked_second_has_one,
+         .spurious = MC_NONE, .body = {try_one_by_one, move_to_first}, .expect = "assert")
+SCENARIO(seeded_select_tries_rendezvous_one_by_one, .init = rendezvous, .spurious = MC_NONE,
+         .bound = 1, .daemon = 6, .expect = "assert",
+         .body = {try_one_by_one_if_second_waits, send_one, send_second, serve_second})
+/* covers: RES-69/m */
