@@ -133,11 +133,9 @@ CC_API int cc_cancel_reason(void);
 /* A nursery for the block that follows, joined wherever that is left: at its end, by break,
  * continue, return or goto, though not by longjmp.  `name` is a CCNursery *; what
  * cc_nursery_join returns, or cc_nursery_init if that fails and the block is skipped, goes
- * to *error unless that is NULL. */
+ * to *error unless that is NULL.  The arguments are evaluated once. */
 #define cc_nursery_scope(name, error) cc_nursery_scope_with(name, error, NULL)
-#define cc_nursery_scope_with(name, error, options) \
-	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}; \
-	     cc_nursery_scope_begin(name, error, options);)
+#define cc_nursery_scope_with(name, error, options) CC_NURSERY_SCOPE(name, error, options)
 
 /* Clean-up that is seen through: what the block waits for does not end because of what
  * happened outside, before or meanwhile, but at `until` at the latest, with ECANCELED.
@@ -149,6 +147,13 @@ CC_API int cc_cancel_reason(void);
 	                      &((CCNurseryOptions){.deadline = (until), .shield = 1}))
 #define CC_SHIELD_NAME(line) CC_SHIELD_NAME_OF(line)
 #define CC_SHIELD_NAME_OF(line) cc_shield_##line
+
+/* A loop of one turn; name##_unopened is NULL after it.  (`name` may itself be a macro.) */
+#define CC_NURSERY_SCOPE(name, error, options) \
+	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}, \
+	                       *name##_unopened = name; \
+	     name##_unopened != 0 && cc_nursery_scope_begin(name, error, options); \
+	     name##_unopened = 0)
 
 /* What the macros call. */
 CC_API int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options);

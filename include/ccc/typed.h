@@ -13,7 +13,9 @@
  * The captures are copied when the task is spawned, and the copy is the task's: it may change
  * them.  What is not named is zero.  A task without any is written cc_task_fn(hello), and
  * spawned with cc_spawn(nursery, hello).  The task's function is called `produce` wherever
- * functions have names; `self` is a struct produce_captures *. */
+ * functions have names; `self` is a struct produce_captures *.
+ *
+ * Every macro evaluates each of its arguments once. */
 #ifndef CCC_TYPED_H
 #define CCC_TYPED_H
 
@@ -142,14 +144,16 @@
  * break and continue in a body leave the match; so does its end.  return and goto are what
  * they are everywhere.  What is between the cases runs twice: nothing should be.  The
  * arguments are evaluated once, in their order; a channel whose `chan` is NULL is a case
- * that is off.  Up to CC_MATCH_MAX cases; E2BIG: more.  A match inside of a match wants a
+ * that is off.  Up to CC_MATCH_MAX cases, and as many cc_on_closed; E2BIG: more.  A match inside of a match wants a
  * function of its own. */
 #define cc_match(error) \
 	for (CCMatch cc_matching = cc_match_begin(error); cc_match_next(&cc_matching);)
-#define cc_on_recv(channel, into) CC_ON(cc_match_chan((channel).chan, cc_recv_case(channel, into)))
-#define cc_on_send(channel, variable) \
-	CC_ON(cc_match_chan((channel).chan, cc_send_case(channel, variable)))
-#define cc_on_closed(channel) CC_BODY(cc_match_closed(&cc_matching, (channel).chan))
+#define cc_on_recv(channel, into) CC_ON(cc_match_chan(cc_recv_case(channel, into)))
+#define cc_on_send(channel, variable) CC_ON(cc_match_chan(cc_send_case(channel, variable)))
+#define cc_on_closed(channel) \
+	CC_BODY(cc_match_listing(&cc_matching) \
+	            ? cc_match_list_closed(&cc_matching, (channel).chan) \
+	            : cc_match_closed(&cc_matching))
 #define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
 #define cc_on_token(token) CC_ON(cc_case_token(token))
 #define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
@@ -230,8 +234,10 @@ typedef struct CCMatch {
 	int turns;	/* of the loop that have begun */
 	size_t count;	/* cases met in this turn */
 	size_t chosen;	/* its place; no case's: none */
+	size_t closed_count;	/* cc_on_closed met in this turn */
 	CCChan *closed;	/* that the chosen one found closed, or NULL */
 	CCCase cases[CC_MATCH_MAX];
+	CCChan *closed_of[CC_MATCH_MAX];	/* the channels of cc_on_closed */
 } CCMatch;
 
 static inline CCMatch cc_match_begin(int *error)
@@ -242,6 +248,7 @@ static inline CCMatch cc_match_begin(int *error)
 	m.turns = 0;
 	m.count = 0;
 	m.chosen = CC_MATCH_MAX;
+	m.closed_count = 0;
 	m.closed = NULL;
 	return m;
 }
@@ -265,14 +272,25 @@ static inline int cc_match_chosen(CCMatch *m)
 	return m->count++ == m->chosen && m->closed == NULL;
 }
 
-static inline CCCase cc_match_chan(const CCChan *chan, CCCase c)
+static inline CCCase cc_match_chan(CCCase c)
 {
-	return chan != NULL ? c : cc_case_never();
+	return c.on.chan != NULL ? c : cc_case_never();
 }
 
-static inline int cc_match_closed(CCMatch *m, const CCChan *chan)
+static inline int cc_match_list_closed(CCMatch *m, CCChan *chan)
 {
-	if (m->closed == NULL || m->closed != chan)
+	if (m->closed_count < CC_MATCH_MAX)
+		m->closed_of[m->closed_count] = chan;
+	m->closed_count++;
+	return 0;
+}
+
+/* As cc_match_chosen. */
+static inline int cc_match_closed(CCMatch *m)
+{
+	const size_t met = m->closed_count++;
+
+	if (m->closed == NULL || m->closed != m->closed_of[met])
 		return 0;
 	*m->error = 0;
 	return 1;
@@ -288,7 +306,7 @@ static inline int cc_match_next(CCMatch *m)
 		return 1;
 	if (m->turns > 2)
 		return 0;
-	if (m->count > CC_MATCH_MAX) {
+	if (m->count > CC_MATCH_MAX || m->closed_count > CC_MATCH_MAX) {
 		*m->error = E2BIG;
 		return 0;
 	}
@@ -299,7 +317,7 @@ static inline int cc_match_next(CCMatch *m)
 	if (*m->error != 0 && (kind == CC_CASE_RECV || kind == CC_CASE_SEND))
 		m->closed = m->cases[which].on.chan;
 	m->chosen = *m->error == 0 || m->closed != NULL ? which : CC_MATCH_MAX;
-	m->count = 0;
+	m->count = m->closed_count = 0;
 	return 1;
 }
 

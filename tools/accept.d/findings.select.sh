@@ -31,5 +31,19 @@ selects_explored() {
 	equal explore_select_seeded "$(grep -c 'found: assert' <<<"$text")" 3
 }
 
+# Each macro evaluates its channel once.
+match_evaluates_once() {
+	local program=$out/match_eval compiler text
+	for compiler in gcc clang; do
+		compiled "$program" "$CC_FINDINGS/match_eval.c" $compiler -O2
+		text=$("$program" 2>&1)
+		echo "$text" >>"$log"
+		equal "match_eval_$compiler" "$(sed -n 's/^cc_.*: \([0-9]\).*/\1/p' <<<"$text" |
+			tr -d '\n')" 11111
+	done
+	passes typed_once build/test typed_once_test
+}
+
+part match_evaluates_once
 part selects_that_miss
 part selects_explored
