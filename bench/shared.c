@@ -112,7 +112,7 @@ static void other_side(int socket)
 	int err;
 
 	while ((err = cc_memory_receive(&memory, socket, SIZE)) == EAGAIN)
-		cc_wait_fd(socket, CC_FD_READ, CC_FOREVER);
+		bench_check(cc_wait_fd(socket, CC_FD_READ, CC_FOREVER) == 0, "no wait");
 	bench_check(err == 0, "no object came");
 	open_object();
 	while (read(socket, &r, sizeof r) == sizeof r) {

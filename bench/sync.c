@@ -78,7 +78,7 @@ static cc_time mismatches(long n)
 	cc_time ns = -cc_now();
 
 	for (long i = 0; i < n; i++)
-		cc_park_wait(cc_park_space(), at(&word), 1, CC_FOREVER, &status);
+		cc_ignore(cc_park_wait(cc_park_space(), at(&word), 1, CC_FOREVER, &status));
 	ns += cc_now();
 	bench_check(status == CC_PARK_VALUE_MISMATCH, "it slept");
 	return ns;
@@ -118,7 +118,7 @@ static _Atomic uint32_t turn;
 static void my_turn(uint32_t me)
 {
 	while (atomic_load(&turn) != me)
-		cc_park_wait(cc_park_space(), at(&turn), !me, CC_FOREVER, NULL);
+		cc_ignore(cc_park_wait(cc_park_space(), at(&turn), !me, CC_FOREVER, NULL));
 	atomic_store(&turn, !me);
 	cc_park_wake(cc_park_space(), at(&turn), 1, NULL);
 }

@@ -27,9 +27,12 @@ static cc_task_fn(write_log, LogRx log; CCToken * connected;)
 	const char *line;
 
 	for (int lines = 0; lines < 2; lines++) {
+		int err = 0;
+
 		/* It has to see the other one through. */
 		cc_shield_scope(cc_after(10 * CC_SEC))
-			cc_recv(self->log, &line);
+			err = cc_recv(self->log, &line);
+		cc_try(err);
 		puts(line);
 		cc_token_set(self->connected);
 	}
@@ -45,8 +48,8 @@ int main(void)
 	cc_nursery_scope(n, &err) {
 		cc_spawn(n, write_log, .log = log.rx, .connected = connected);
 		cc_spawn(n, serve, .stop = stop, .log = log.tx);
-		cc_token_wait(connected, CC_FOREVER);
-		cc_nursery_cancel(n, 0);
+		if (cc_token_wait(connected, CC_FOREVER) == 0)
+			cc_nursery_cancel(n, 0);
 	}
 	puts(err == ECANCELED ? "cancelled" : "not cancelled");
 	cc_free(log);

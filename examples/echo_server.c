@@ -30,9 +30,10 @@ static cc_task_fn(ask, struct sockaddr_in server; int *right;)
 	char text[16] = "hello?", answer[16] = "";
 
 	connect(fd, (struct sockaddr *)&self->server, sizeof self->server);
-	cc_wait_fd(fd, CC_FD_WRITE, CC_FOREVER);
-	move(fd, CC_FD_WRITE, text, strlen(text));
-	move(fd, CC_FD_READ, answer, sizeof answer - 1);
+	if (cc_wait_fd(fd, CC_FD_WRITE, CC_FOREVER) == 0) {
+		move(fd, CC_FD_WRITE, text, strlen(text));
+		move(fd, CC_FD_READ, answer, sizeof answer - 1);
+	}
 	*self->right = strcmp(answer, text) == 0;
 	return close(fd);
 }

@@ -36,7 +36,7 @@ int main(void)
 	cc_nursery_scope(n, &err) {
 		cc_spawn(n, read_lines, .out = tasks, .lines = lines);
 		while (cc_chan_recv(tasks, &task, sizeof task) == 0) {
-			cc_task_join(task, CC_FOREVER, NULL);
+			cc_try(cc_task_join(task, CC_FOREVER, NULL));
 			printf("%d\n", lines[next++]);
 		}
 	}

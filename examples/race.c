@@ -30,7 +30,8 @@ int main(void)
 		cc_spawn(n, ask, .service = "hare", .takes = CC_MSEC, .out = answers.tx,
 		         .gave_up = &gave_up);
 	}
-	cc_recv(answers, &first);
+	if (err == 0)
+		err = cc_recv(answers, &first);
 	printf("%s answered, %s gave up\n", first, gave_up);
 	cc_free(answers);
 	return err;

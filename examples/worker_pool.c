@@ -38,7 +38,7 @@ int main(void)
 	int primes = 0, err = 0;
 
 	cc_nursery_scope(n, &err) {
-		cc_nursery_autoclose(n, results.chan);
+		cc_try(cc_nursery_autoclose(n, results.chan));
 		cc_spawn(n, hand_out, .jobs = jobs.tx);
 		for (int i = 0; i < WORKERS; i++)
 			cc_spawn(n, work, .jobs = jobs.rx, .results = results.tx);

@@ -133,7 +133,7 @@ static inline void large_frame_child(void *target)
 			_exit(3);
 	TEST_UNTIL(cc__load(&gate.arrived, CC__ACQUIRE) == NEIGHBOURS);
 	if (cc_task_spawn(rt, &t, &big, large_frame, target) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(5);
 }
 

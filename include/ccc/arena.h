@@ -53,9 +53,9 @@ typedef struct CCArenaOptions {
 
 /* The head is allocated, the first block with the first allocation.  EINVAL: no out, or
  * options that make no sense; ENOMEM.  Any thread; never parks. */
-CC_API int cc_arena_create(CCArena **out, const CCArenaOptions *options);
+CC_API CC_MUST_CHECK int cc_arena_create(CCArena **out, const CCArenaOptions *options);
 /* With the defaults.  NULL: no memory. */
-CC_API CCArena *cc_arena_new(void);
+CC_API CC_MUST_CHECK CCArena *cc_arena_new(void);
 
 /* With everything in it.  EBUSY, and nothing is freed: somebody has a cursor.  0 for NULL.
  * Any thread, alone; never parks. */
@@ -64,11 +64,12 @@ CC_API int cc_arena_free(CCArena *arena);
 /* ---- allocating ---- */
 
 /* NULL: no memory; the arena is as before.  Any thread; never parks. */
-CC_API void *cc_arena_alloc(CCArena *arena, size_t size);
+CC_API CC_MUST_CHECK void *cc_arena_alloc(CCArena *arena, size_t size);
 
 /* The same for a power of two up to CC_ARENA_ALIGN_MAX.  EINVAL: another one, no arena or
  * no out; ENOMEM.  Any thread; never parks. */
-CC_API int cc_arena_alloc_aligned(CCArena *arena, size_t size, size_t align, void **out);
+CC_API CC_MUST_CHECK int cc_arena_alloc_aligned(CCArena *arena, size_t size, size_t align,
+                                                void **out);
 
 /* A piece that can be given back by itself, for what outlives much else in an arena that
  * is never reset: what is put back is used for later pieces of about its size (25 % larger
@@ -76,7 +77,7 @@ CC_API int cc_arena_alloc_aligned(CCArena *arena, size_t size, size_t align, voi
  * is open, pieces are allocated like anything else, and those put back stay unused, and
  * count as given, until the next reset.  EINVAL: no arena, no out, not a piece, or one that
  * was put back already, as far as that can be seen; ENOMEM.  Any thread; never parks. */
-CC_API int cc_arena_get(CCArena *arena, size_t size, void **out);
+CC_API CC_MUST_CHECK int cc_arena_get(CCArena *arena, size_t size, void **out);
 CC_API int cc_arena_put(CCArena *arena, void *piece, size_t size);
 
 /* ---- a cursor ---- */
@@ -101,7 +102,7 @@ CC_API void cc_arena_done(CCArenaCursor cursor);
 CC_API CCArenaCursor cc_arena_refill(CCArenaCursor cursor, size_t size);
 
 /* As cc_arena_alloc.  Who has the cursor; never parks. */
-static inline void *cc_arena_take(CCArenaCursor *c, size_t size)
+static inline CC_MUST_CHECK void *cc_arena_take(CCArenaCursor *c, size_t size)
 {
 	const size_t need = (size + (CC_ARENA_ALIGN - 1)) & ~(CC_ARENA_ALIGN - 1);
 	char *const p = c->at;
@@ -126,7 +127,7 @@ typedef struct CCArenaMark {
 
 /* A place to come back to.  It takes 64 bytes of the arena.  Marks nest.  EINVAL: no
  * arena, no out; EBUSY: somebody has a cursor; ENOMEM.  Any thread, alone; never parks. */
-CC_API int cc_arena_mark(CCArena *arena, CCArenaMark *out);
+CC_API CC_MUST_CHECK int cc_arena_mark(CCArena *arena, CCArenaMark *out);
 
 /* Everything allocated since the mark, by whomever, is free again; the mark and those made
  * after it are over.  EINVAL: no such mark is open; EPERM: another fiber or thread made it,

@@ -14,6 +14,25 @@ extern "C" {
 
 #define CC_API __attribute__((visibility("default")))
 
+/* The compiler warns if the result of such a call is dropped.
+ *
+ * A call is marked if it can fail in a correct program and its error means that something did
+ * not happen: no value was moved, no lock is held, nothing was created, a task does not run or
+ * has not ended.  Three groups are not marked: calls that fail only through a mistake of the
+ * caller (close, unlock, free, cancel); spawns into a nursery, because a child that cannot be
+ * started is that nursery's error; and sleeps, because the next call that has to wait reports
+ * a cancellation again.
+ *
+ * gcc warns about a result that is cast to void, too: to drop one on purpose, cc_ignore it. */
+#define CC_MUST_CHECK __attribute__((warn_unused_result))
+
+/* Drops the result of a call whose failure changes nothing for the caller.  Any thread; never
+ * parks. */
+static inline void cc_ignore(int result)
+{
+	(void)result;
+}
+
 /* Nanoseconds of the monotonic clock.  A deadline is a point of that clock. */
 typedef int64_t cc_time;
 

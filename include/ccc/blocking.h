@@ -23,7 +23,7 @@ extern "C" {
  *
  * Called by a thread, or where no thread can be had, fn runs on the spot.  Any
  * thread; may park. */
-CC_API int cc_blocking(int (*fn)(void *arg), void *arg, int *result);
+CC_API CC_MUST_CHECK int cc_blocking(int (*fn)(void *arg), void *arg, int *result);
 
 #ifdef __cplusplus
 }

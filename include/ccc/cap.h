@@ -130,7 +130,7 @@ typedef struct CCDomainOptions {
 
 /* EINVAL, ENOMEM, ENOTSUP; EAGAIN: no key is left (local.h), of which the first domain takes
  * one.  Any thread; never parks. */
-CC_API int cc_domain_create(CCDomain **out, const CCDomainOptions *options);
+CC_API CC_MUST_CHECK int cc_domain_create(CCDomain **out, const CCDomainOptions *options);
 /* Every strand has left.  EBUSY: one has not.  Any thread; never parks. */
 CC_API int cc_domain_free(CCDomain *d);
 
@@ -142,7 +142,7 @@ CC_API int cc_domain_exit(CCDomain *d);
 /* The caller, a fiber or an OS thread, becomes a strand; *out is his handle, for no other
  * than him: calls that take it refuse everybody else (EPERM, CC_CAP_E_CALLER).  EAGAIN: there
  * are enough; ESHUTDOWN: the domain has ended; ENOMEM, ENOTSUP.  Any thread; never parks. */
-CC_API int cc_domain_join(CCDomain *d, CCStrand **out);
+CC_API CC_MUST_CHECK int cc_domain_join(CCDomain *d, CCStrand **out);
 /* By the strand itself; what it had submitted and not entered for is retired.  A task or a
  * thread that ends leaves what it has not left, as a value of its storage ends (local.h).
  * EINVAL: it has left; EPERM.  Any thread; never parks. */
@@ -164,17 +164,18 @@ enum { CC_CAP_READ = 1, CC_CAP_WRITE = 2 };
 /* A range of addresses that words may lie in, with what may be done there.  EINVAL: none,
  * or out of the space; EEXIST: some of it is mapped, or not drained yet; EAGAIN: no more
  * regions; ESHUTDOWN.  Any thread; never parks. */
-CC_API int cc_domain_map(CCDomain *d, const void *base, size_t length, uint32_t access);
+CC_API CC_MUST_CHECK int cc_domain_map(CCDomain *d, const void *base, size_t length,
+                                       uint32_t access);
 /* The same as a view of an object from `offset` on; `cap` is a MEMORY_OBJECT of d.  EBADF: it
  * is not; EINVAL: also if it goes beyond the object, or does not begin at words. */
-CC_API int cc_domain_map_object(CCDomain *d, uint32_t cap, uint64_t offset, const void *base,
-                                size_t length, uint32_t access);
+CC_API CC_MUST_CHECK int cc_domain_map_object(CCDomain *d, uint32_t cap, uint64_t offset,
+                                              const void *base, size_t length, uint32_t access);
 /* The region that begins there is taken away; before that returns, or the addresses can be
  * mapped again, everybody who waits in it has been told INTERRUPTED.  ENOENT, EBUSY: another
  * one does it just now.  Any thread; never parks. */
-CC_API int cc_domain_unmap(CCDomain *d, const void *base);
+CC_API CC_MUST_CHECK int cc_domain_unmap(CCDomain *d, const void *base);
 /* The same, but the addresses stay taken, with no access, until they are unmapped. */
-CC_API int cc_domain_revoke(CCDomain *d, const void *base);
+CC_API CC_MUST_CHECK int cc_domain_revoke(CCDomain *d, const void *base);
 /* Another program in the same domain: all is unmapped, and the space has a new generation. */
 CC_API int cc_domain_renew(CCDomain *d);
 
@@ -200,16 +201,17 @@ CC_API CCCapKind cc_domain_cap_kind(CCDomain *d, uint32_t cap);
  * MEMORY_OBJECT.  Copy a capability to another domain: EPERM for the three that came with
  * the first.  EBADF: no such capability, or of another kind; EAGAIN: the table is full.
  * Any thread; never parks. */
-CC_API int cc_domain_grant_timer(CCDomain *d, uint32_t *cap);
-CC_API int cc_domain_grant_object(CCDomain *d, CCCapObject *o, uint32_t *cap);
-CC_API int cc_domain_derive(CCDomain *d, uint32_t object, uint32_t *cap);
-CC_API int cc_domain_transfer(CCDomain *from, uint32_t cap, CCDomain *to, uint32_t *copy);
+CC_API CC_MUST_CHECK int cc_domain_grant_timer(CCDomain *d, uint32_t *cap);
+CC_API CC_MUST_CHECK int cc_domain_grant_object(CCDomain *d, CCCapObject *o, uint32_t *cap);
+CC_API CC_MUST_CHECK int cc_domain_derive(CCDomain *d, uint32_t object, uint32_t *cap);
+CC_API CC_MUST_CHECK int cc_domain_transfer(CCDomain *from, uint32_t cap, CCDomain *to,
+                                            uint32_t *copy);
 CC_API int cc_domain_release(CCDomain *d, uint32_t cap);
 
 /* Memory that several domains may map, as an identity of so many bytes: the memory itself
  * is the caller's.  It lives until it is dropped here, and no capability, mapping or waiter
  * is left.  Any thread; never parks. */
-CC_API int cc_cap_object_create(CCCapObject **out, uint64_t size);
+CC_API CC_MUST_CHECK int cc_cap_object_create(CCCapObject **out, uint64_t size);
 CC_API void cc_cap_object_drop(CCCapObject *o);
 /* What has been granted of it becomes stale, and so do its mappings to shared operations; who
  * waits by one is told INTERRUPTED.  The memory stays mapped: private waits in it go on. */
@@ -221,9 +223,9 @@ CC_API int cc_cap_object_revoke(CCCapObject *o);
  * read: the users see to that (cc_cap_client_*, or a lock of theirs). */
 CC_API CCCapRing *cc_domain_ring(CCDomain *d);
 /* Write one, and move sq_tail.  EAGAIN: no room. */
-CC_API int cc_cap_push(CCDomain *d, const CCCapSubmission *entry);
+CC_API CC_MUST_CHECK int cc_cap_push(CCDomain *d, const CCCapSubmission *entry);
 /* Read one, and move cq_head.  EAGAIN: there is none. */
-CC_API int cc_cap_pop(CCDomain *d, CCCapCompletion *completion);
+CC_API CC_MUST_CHECK int cc_cap_pop(CCDomain *d, CCCapCompletion *completion);
 
 /* Take what has been submitted, in order, as far as it can be completed; an entry that is
  * another strand's stays, with what comes behind.  The caller's own PARK sleeps here.  Then
@@ -232,7 +234,7 @@ CC_API int cc_cap_pop(CCDomain *d, CCCapCompletion *completion);
  * can be taken.  The number of completions that can be read; BUSY: it would have to wait, and
  * another one does; what was submitted has been taken all the same.  A strand, by itself; may
  * park; a cancel point. */
-CC_API int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout);
+CC_API CC_MUST_CHECK int cc_cap_enter(CCStrand *s, uint32_t min_complete, uint64_t timeout);
 
 /* As from the tick of a clock: take what never sleeps or wakes, up to the first PARK or
  * UNPARK, and complete timers.  The number of completions that can be read.  Any thread;
@@ -269,25 +271,26 @@ typedef struct CCCapClient CCCapClient;
 #define CC_CAP_CLIENT_DATA (UINT64_C(0xcc) << 56)
 
 /* EINVAL, ENOMEM.  Any thread; never parks. */
-CC_API int cc_cap_client_create(CCCapClient **out, CCDomain *d);
+CC_API CC_MUST_CHECK int cc_cap_client_create(CCCapClient **out, CCDomain *d);
 /* Nobody uses it any more. */
 CC_API void cc_cap_client_free(CCCapClient *c);
 
 /* PARK, and how it ended in *status, which may be NULL.  A strand, by itself; may park; a
  * cancel point: INTERRUPTED. */
-CC_API int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
-                              uint32_t expected, uint64_t timeout, CCParkStatus *status);
+CC_API CC_MUST_CHECK int cc_cap_client_park(CCCapClient *c, CCStrand *s, uint32_t cap,
+                                            const uint32_t *word, uint32_t expected,
+                                            uint64_t timeout, CCParkStatus *status);
 /* UNPARK, and how many in *woken, which may be NULL.  A strand, by itself; never parks. */
-CC_API int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap, const uint32_t *word,
-                                uint32_t max, uint32_t *woken);
+CC_API CC_MUST_CHECK int cc_cap_client_unpark(CCCapClient *c, CCStrand *s, uint32_t cap,
+                                              const uint32_t *word, uint32_t max, uint32_t *woken);
 
 /* Any other entry.  EINVAL: its user data are the client's, or it is a PARK; EAGAIN: no room,
  * or too many whose completions have not been read.  Any thread; never parks. */
-CC_API int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry);
+CC_API CC_MUST_CHECK int cc_cap_client_submit(CCCapClient *c, const CCCapSubmission *entry);
 /* The next completion of what was submitted so.  ENOENT: there is none to come.  One strand at
  * a time waits for it, others wait for their turn.  A strand, by itself; may park; a cancel
  * point. */
-CC_API int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out);
+CC_API CC_MUST_CHECK int cc_cap_client_next(CCCapClient *c, CCStrand *s, CCCapCompletion *out);
 
 #ifdef __cplusplus
 }

@@ -49,11 +49,11 @@ template <class T> class sender
 public:
 	explicit sender(CCChan *chan) noexcept : chan_(chan) {}
 
-	int send(const T &item, cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] int send(const T &item, cc_time deadline = CC_FOREVER) const noexcept
 	{
 		return cc_chan_send_until(chan_, &item, sizeof item, deadline);
 	}
-	int try_send(const T &item) const noexcept { return send(item, CC_NOW); }
+	[[nodiscard]] int try_send(const T &item) const noexcept { return send(item, CC_NOW); }
 	int close(int error = 0) const noexcept { return cc_chan_close_error(chan_, error); }
 	// For cc::select; `item` must be there until then.
 	CCCase on_send(const T &item) const noexcept
@@ -71,18 +71,18 @@ template <class T> class receiver
 public:
 	explicit receiver(CCChan *chan) noexcept : chan_(chan) {}
 
-	int recv(T &item, cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] int recv(T &item, cc_time deadline = CC_FOREVER) const noexcept
 	{
 		return cc_chan_recv_until(chan_, &item, sizeof item, deadline);
 	}
 	// Nothing: whatever the error was.
-	std::optional<T> recv(cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] std::optional<T> recv(cc_time deadline = CC_FOREVER) const noexcept
 	{
 		T item;
 
 		return recv(item, deadline) == 0 ? std::optional<T>(item) : std::nullopt;
 	}
-	int try_recv(T &item) const noexcept { return recv(item, CC_NOW); }
+	[[nodiscard]] int try_recv(T &item) const noexcept { return recv(item, CC_NOW); }
 	int close(int error = 0) const noexcept { return cc_chan_close_recv(chan_, error); }
 	CCCase on_recv(T &item) const noexcept { return cc_case_recv(chan_, &item, sizeof item); }
 	CCChan *get() const noexcept { return chan_; }
@@ -108,15 +108,15 @@ public:
 
 	sender<T> tx() const noexcept { return sender<T>(chan_); }
 	receiver<T> rx() const noexcept { return receiver<T>(chan_); }
-	int send(const T &item, cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] int send(const T &item, cc_time deadline = CC_FOREVER) const noexcept
 	{
 		return tx().send(item, deadline);
 	}
-	int recv(T &item, cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] int recv(T &item, cc_time deadline = CC_FOREVER) const noexcept
 	{
 		return rx().recv(item, deadline);
 	}
-	std::optional<T> recv(cc_time deadline = CC_FOREVER) const noexcept
+	[[nodiscard]] std::optional<T> recv(cc_time deadline = CC_FOREVER) const noexcept
 	{
 		return rx().recv(deadline);
 	}
@@ -155,20 +155,23 @@ public:
 	~nursery()
 	{
 		if (!joined_)
-			join();
+			(void)join();
 	}
 	nursery(const nursery &) = delete;
 	nursery &operator=(const nursery &) = delete;
 
 	// Run a copy of `task`, which returns an error number or nothing.  The copy is gone
-	// before join returns.  If it is refused, the error; nothing has been run.
+	// before join returns.  If it is refused, the error; nothing has been run.  The result
+	// may be dropped, because join returns that error too (see cc_nursery_spawn).
 	template <class Task> int spawn(Task &&task, const CCTaskOptions *options = nullptr)
 	{
 		using Copy = std::decay_t<Task>;
 		Copy *copy = new (std::nothrow) Copy(std::forward<Task>(task));
 
-		if (copy == nullptr)
+		if (copy == nullptr) {
+			cc_nursery_spawn(&nursery_, nullptr, no_memory, nullptr);
 			return ENOMEM;
+		}
 		const int err = cc_nursery_spawn(&nursery_, options, run<Copy>, copy);
 		if (err != 0)
 			delete copy;
@@ -176,12 +179,12 @@ public:
 	}
 	int cancel(int reason = 0) noexcept { return cc_nursery_cancel(&nursery_, reason); }
 	int seal() noexcept { return cc_nursery_seal(&nursery_); }
-	template <class T> int autoclose(const channel<T> &chan) noexcept
+	template <class T> [[nodiscard]] int autoclose(const channel<T> &chan) noexcept
 	{
 		return cc_nursery_autoclose(&nursery_, chan.get());
 	}
 	// The first error of a child, as by cc_nursery_join; the second time, the same.
-	int join() noexcept
+	[[nodiscard]] int join() noexcept
 	{
 		if (!joined_)
 			result_ = cc_nursery_join(&nursery_);
@@ -191,6 +194,9 @@ public:
 	CCNursery *get() noexcept { return &nursery_; }
 
 private:
+	// A child in place of one that could not be copied.
+	static int no_memory(void *) noexcept { return ENOMEM; }
+
 	template <class Task> static int run(void *arg) noexcept
 	{
 		Task *task = static_cast<Task *>(arg);

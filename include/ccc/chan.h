@@ -92,12 +92,13 @@ typedef struct CCChanOptions {
 
 /* A channel for elements of `size` bytes (0: bare tokens); NULL: no memory, size or
  * capacity out of range, or in a child of fork.  Any thread; never parks. */
-CC_API CCChan *cc_chan_new(size_t size, size_t capacity);
+CC_API CC_MUST_CHECK CCChan *cc_chan_new(size_t size, size_t capacity);
 
 /* The same with options (NULL: none).  EINVAL: no `out`, size or capacity out of range,
  * a name too long, or kind, mode, callbacks and capacity that do not go together;
  * ENOMEM; ENOTSUP.  Any thread; never parks. */
-CC_API int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options);
+CC_API CC_MUST_CHECK int cc_chan_create(CCChan **out, size_t size, size_t capacity,
+                                        const CCChanOptions *options);
 
 /* Free it, closed or not, when no call is in progress and none will come.  Elements that
  * were not received go to `drop`; items of a pool are destroyed; tasks of an ORDERED
@@ -127,32 +128,36 @@ CC_API int cc_chan_close_recv(CCChan *chan, int error);
  * for a thread's first wait.  ENOTSUP: in a child of fork (runtime.h).
  * Any thread; may park; a cancel point. */
 
-CC_API int cc_chan_send_until(CCChan *chan, const void *item, size_t size, cc_time deadline);
-CC_API int cc_chan_recv_until(CCChan *chan, void *item, size_t size, cc_time deadline);
+CC_API CC_MUST_CHECK int cc_chan_send_until(CCChan *chan, const void *item, size_t size,
+                                            cc_time deadline);
+CC_API CC_MUST_CHECK int cc_chan_recv_until(CCChan *chan, void *item, size_t size,
+                                            cc_time deadline);
 
 /* However long it takes. */
-CC_API int cc_chan_send(CCChan *chan, const void *item, size_t size);
-CC_API int cc_chan_recv(CCChan *chan, void *item, size_t size);
+CC_API CC_MUST_CHECK int cc_chan_send(CCChan *chan, const void *item, size_t size);
+CC_API CC_MUST_CHECK int cc_chan_recv(CCChan *chan, void *item, size_t size);
 
 /* At once or not at all: EAGAIN, also where somebody else who came first has yet to finish
  * his copy.  Never parks. */
-static inline int cc_chan_try_send(CCChan *chan, const void *item, size_t size)
+static inline CC_MUST_CHECK int cc_chan_try_send(CCChan *chan, const void *item, size_t size)
 {
 	return cc_chan_send_until(chan, item, size, CC_NOW);
 }
 
-static inline int cc_chan_try_recv(CCChan *chan, void *item, size_t size)
+static inline CC_MUST_CHECK int cc_chan_try_recv(CCChan *chan, void *item, size_t size)
 {
 	return cc_chan_recv_until(chan, item, size, CC_NOW);
 }
 
 /* Within a span of time from now. */
-static inline int cc_chan_timed_send(CCChan *chan, const void *item, size_t size, cc_time span)
+static inline CC_MUST_CHECK int cc_chan_timed_send(CCChan *chan, const void *item, size_t size,
+                                                   cc_time span)
 {
 	return cc_chan_send_until(chan, item, size, cc_after(span));
 }
 
-static inline int cc_chan_timed_recv(CCChan *chan, void *item, size_t size, cc_time span)
+static inline CC_MUST_CHECK int cc_chan_timed_recv(CCChan *chan, void *item, size_t size,
+                                                   cc_time span)
 {
 	return cc_chan_recv_until(chan, item, size, cc_after(span));
 }
@@ -162,18 +167,18 @@ static inline int cc_chan_timed_recv(CCChan *chan, void *item, size_t size, cc_t
  * be NULL) tells how many were.  0 if any, or if count is 0; the errors above only if
  * none.  Elements of one call stay in order; those of other senders may come in between.
  * EINVAL also: OWNED and ORDERED. */
-CC_API int cc_chan_send_many(CCChan *chan, const void *items, size_t size, size_t count,
-                             cc_time deadline, size_t *moved);
-CC_API int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t count, cc_time deadline,
-                             size_t *moved);
+CC_API CC_MUST_CHECK int cc_chan_send_many(CCChan *chan, const void *items, size_t size,
+                                           size_t count, cc_time deadline, size_t *moved);
+CC_API CC_MUST_CHECK int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t count,
+                                           cc_time deadline, size_t *moved);
 
 /* ORDERED: run main(arg) as a task (see cc_task_spawn) and send its handle.  If that
  * fails, for whatever reason, the task is joined before the error is returned (detached
  * if the caller is cancelled: it may still run then, and use arg); if the task cannot be
  * spawned, that error.  EINVAL: not an ORDERED channel, NULL; ENOTSUP.  Any thread; may
  * park; a cancel point. */
-CC_API int cc_chan_spawn(CCChan *chan, const CCTaskOptions *options, cc_task_main *main, void *arg,
-                         cc_time deadline);
+CC_API CC_MUST_CHECK int cc_chan_spawn(CCChan *chan, const CCTaskOptions *options,
+                                       cc_task_main *main, void *arg, cc_time deadline);
 
 /* ---- a look ---- */
 
@@ -211,23 +216,24 @@ static inline CCChanRx cc_chan_rx(CCChan *chan)
 	return rx;
 }
 
-static inline int cc_tx_send(CCChanTx tx, const void *item, size_t size)
+static inline CC_MUST_CHECK int cc_tx_send(CCChanTx tx, const void *item, size_t size)
 {
 	return cc_chan_send(tx.chan, item, size);
 }
 
-static inline int cc_tx_send_until(CCChanTx tx, const void *item, size_t size, cc_time deadline)
+static inline CC_MUST_CHECK int cc_tx_send_until(CCChanTx tx, const void *item, size_t size,
+                                                 cc_time deadline)
 {
 	return cc_chan_send_until(tx.chan, item, size, deadline);
 }
 
-static inline int cc_tx_try_send(CCChanTx tx, const void *item, size_t size)
+static inline CC_MUST_CHECK int cc_tx_try_send(CCChanTx tx, const void *item, size_t size)
 {
 	return cc_chan_try_send(tx.chan, item, size);
 }
 
-static inline int cc_tx_send_many(CCChanTx tx, const void *items, size_t size, size_t count,
-                                  cc_time deadline, size_t *moved)
+static inline CC_MUST_CHECK int cc_tx_send_many(CCChanTx tx, const void *items, size_t size,
+                                                size_t count, cc_time deadline, size_t *moved)
 {
 	return cc_chan_send_many(tx.chan, items, size, count, deadline, moved);
 }
@@ -237,23 +243,24 @@ static inline int cc_tx_close(CCChanTx tx, int error)
 	return cc_chan_close_error(tx.chan, error);
 }
 
-static inline int cc_rx_recv(CCChanRx rx, void *item, size_t size)
+static inline CC_MUST_CHECK int cc_rx_recv(CCChanRx rx, void *item, size_t size)
 {
 	return cc_chan_recv(rx.chan, item, size);
 }
 
-static inline int cc_rx_recv_until(CCChanRx rx, void *item, size_t size, cc_time deadline)
+static inline CC_MUST_CHECK int cc_rx_recv_until(CCChanRx rx, void *item, size_t size,
+                                                 cc_time deadline)
 {
 	return cc_chan_recv_until(rx.chan, item, size, deadline);
 }
 
-static inline int cc_rx_try_recv(CCChanRx rx, void *item, size_t size)
+static inline CC_MUST_CHECK int cc_rx_try_recv(CCChanRx rx, void *item, size_t size)
 {
 	return cc_chan_try_recv(rx.chan, item, size);
 }
 
-static inline int cc_rx_recv_many(CCChanRx rx, void *items, size_t size, size_t count,
-                                  cc_time deadline, size_t *moved)
+static inline CC_MUST_CHECK int cc_rx_recv_many(CCChanRx rx, void *items, size_t size, size_t count,
+                                                cc_time deadline, size_t *moved)
 {
 	return cc_chan_recv_many(rx.chan, items, size, count, deadline, moved);
 }

@@ -36,24 +36,25 @@ typedef struct CCJob {
 /* Run main(arg) as a fiber.  What it returns, or why it was not called: EINVAL, ENOMEM,
  * EAGAIN as for cc_nursery_spawn; ECANCELED: the caller is cancelled, or ETIMEDOUT: by a
  * deadline.  Any thread; may park. */
-CC_API int cc_block_on(cc_task_main *main, void *arg, const CCNurseryOptions *options);
+CC_API CC_MUST_CHECK int cc_block_on(cc_task_main *main, void *arg,
+                                     const CCNurseryOptions *options);
 
 /* All of them; the first error cancels the others.  0: each succeeded; else that error, or
  * ECANCELED, ETIMEDOUT: some were cut short, and none failed by itself.  EINVAL: a job
  * without main, or a policy; nothing has been run.  Any thread; may park. */
-CC_API int cc_block_all(CCJob *jobs, size_t count, const CCNurseryOptions *options);
+CC_API CC_MUST_CHECK int cc_block_all(CCJob *jobs, size_t count, const CCNurseryOptions *options);
 
 /* The first that succeeds; the others are cancelled.  0, and *winner is its index, unless
  * winner is NULL; others may have succeeded too by the time they were told.  If none
  * succeeds, the first error, and *winner is count: each result says why.  EINVAL: as above,
  * or there are no jobs.  Any thread; may park. */
-CC_API int cc_block_any(CCJob *jobs, size_t count, const CCNurseryOptions *options,
-                        size_t *winner);
+CC_API CC_MUST_CHECK int cc_block_any(CCJob *jobs, size_t count, const CCNurseryOptions *options,
+                                      size_t *winner);
 
 /* The first that ends, whatever it returns, which is returned, with its index in *winner;
  * the others are cancelled.  EINVAL: as above, and *winner is count.  Any thread; may park. */
-CC_API int cc_block_race(CCJob *jobs, size_t count, const CCNurseryOptions *options,
-                         size_t *winner);
+CC_API CC_MUST_CHECK int cc_block_race(CCJob *jobs, size_t count, const CCNurseryOptions *options,
+                                       size_t *winner);
 
 #ifdef __cplusplus
 }

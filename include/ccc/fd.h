@@ -27,7 +27,7 @@ enum {
  * had.  EMFILE, ENFILE: no descriptor left for a runtime's first wait, or for a
  * thread's in a nursery.  Any thread; a fiber parks, a thread outside of any blocks
  * in poll(2). */
-CC_API int cc_wait_fd(int fd, unsigned events, cc_time deadline);
+CC_API CC_MUST_CHECK int cc_wait_fd(int fd, unsigned events, cc_time deadline);
 
 /* Before close(fd): every fiber that waits for fd, in whatever runtime, gets EBADF,
  * and the runtimes let go of it.  Nobody may begin to wait for it from here on, and

@@ -31,7 +31,7 @@ typedef uint64_t CCLocal;
  * joins it, or its nursery.  For a thread: when it exits, as for pthread_key_create.  The order
  * of several is not defined.  EINVAL: no out; EAGAIN: there are CC_LOCAL_KEYS already.  Any
  * thread; never parks. */
-CC_API int cc_local_new(CCLocal *out, void (*destructor)(void *value));
+CC_API CC_MUST_CHECK int cc_local_new(CCLocal *out, void (*destructor)(void *value));
 
 /* No destructor is called any more for values that are left.  EINVAL: no such key.  Any
  * thread, a destructor too; never parks. */
@@ -42,7 +42,7 @@ CC_API int cc_local_delete(CCLocal key);
 CC_API void *cc_local_get(CCLocal key);
 
 /* EINVAL: no such key; ENOMEM.  Any thread; never parks. */
-CC_API int cc_local_set(CCLocal key, void *value);
+CC_API CC_MUST_CHECK int cc_local_set(CCLocal key, void *value);
 
 #ifdef __cplusplus
 }

@@ -63,12 +63,18 @@ typedef struct CCNurseryOptions {
  * or migration, or stack_size is more than 1 GB; ENOMEM: no memory, or not for one stack of that
  * size; whatever kept the default runtime from starting.  Each must be joined, the inner before
  * the outer, by who opened it: a task or thread that ends with one open stops the program.  Any thread; never parks. */
-CC_API int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
+CC_API CC_MUST_CHECK int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
 
 /* Run main(arg) as a child.  Its result is 0 or an error.  EINVAL: not open, `options` has a
  * start or is wrong otherwise, or the nursery is sealed and the caller not inside of it.
  * ECANCELED: it has been cancelled.  EAGAIN, ENOMEM as for cc_task_spawn.  After an error
  * `arg` is still the caller's; after 0, main will be called, however soon it is cancelled.
+ *
+ * The result may be dropped, because a child that is not started counts as one that ended with
+ * that error: it follows the nursery's policy, and cc_nursery_join returns it.  ECANCELED of a
+ * cancelled nursery counts as a child that was cut short, so it never replaces an error.  Only
+ * EINVAL is not kept where there is nothing to keep it in: the nursery is not open, or it is
+ * sealed and the caller is not its owner.
  * Any thread; never parks. */
 CC_API int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                             void *arg);
@@ -93,7 +99,7 @@ CC_API int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions 
 /* Memory that is there until the nursery has been joined; its allocator is that of the
  * children's runtime.  Made at the first call.  NULL: no memory, or not open.  Any thread
  * inside of the nursery, or that knows it to be open otherwise; never parks. */
-CC_API CCArena *cc_nursery_arena(CCNursery *nursery);
+CC_API CC_MUST_CHECK CCArena *cc_nursery_arena(CCNursery *nursery);
 
 /* Close `chan` when the nursery is sealed and its last child (daemons aside) has ended.  It
  * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread.
@@ -103,7 +109,7 @@ CC_API CCArena *cc_nursery_arena(CCNursery *nursery);
  * nothing to receive, and no child or daemon is left, or the last one ends while he waits, he
  * gets EDEADLK: he forgot to seal.  Nothing else has changed; he may seal and receive again.
  * (Who lets others than those inside send to such a channel seals before he receives.) */
-CC_API int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
+CC_API CC_MUST_CHECK int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
 
 /* No more children, but by those who are inside.  A body that waits for a channel that is
  * closed by autoclose seals first (else EDEADLK, see there).  0, the second time too; EINVAL: not open; EPERM: the
@@ -116,11 +122,12 @@ CC_API int cc_nursery_seal(CCNursery *nursery);
 CC_API int cc_nursery_cancel(CCNursery *nursery, int reason);
 
 /* Seal it, wait for the end of every child, and close it.  Cancellation does not end this
- * wait; it ends the children.  Returns the first error of a child; if there was none but some
- * were cut short, ECANCELED, or ETIMEDOUT if a deadline did it; else 0, though it has been
- * cancelled.  With FIRST_SUCCESS: 0 if any child succeeded.  EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner
- * one is still open.  May park. */
-CC_API int cc_nursery_join(CCNursery *nursery);
+ * wait; it ends the children.  Returns the first error of a child, or of a spawn; if there was
+ * none but some were cut short or not started, ECANCELED, or ETIMEDOUT if a deadline did it;
+ * else 0, though it has been cancelled.  With FIRST_SUCCESS: 0 if any child succeeded.
+ * EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner one is still open.
+ * May park. */
+CC_API CC_MUST_CHECK int cc_nursery_join(CCNursery *nursery);
 
 /* The memory is about to go: stops the program if the nursery is open. */
 CC_API void cc_nursery_fini(CCNursery *nursery);

@@ -37,8 +37,8 @@ CC_API CCParkSpace *cc_park_space(void);
  * nursery: INTERRUPTED.  EINVAL: no space, no word, or one that is not aligned to 4 bytes;
  * ENOMEM, ENOTSUP as for cc_chan_recv_until; *status is left alone then.  Any thread; may
  * park; a cancel point. */
-CC_API int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected,
-                        cc_time deadline, CCParkStatus *status);
+CC_API CC_MUST_CHECK int cc_park_wait(CCParkSpace *space, const uint32_t *word, uint32_t expected,
+                                      cc_time deadline, CCParkStatus *status);
 
 /* Wake up to `max` of those who sleep on that word, who came first first; how many in
  * *woken, which may be NULL.  The word is not looked at.  EINVAL: as above, or max is 0;
@@ -80,25 +80,25 @@ typedef struct CCMemoryInfo {
 } CCMemoryInfo;
 
 /* Memory of `size` bytes, all zero. */
-CC_API int cc_memory_new(CCMemory **out, size_t size);
+CC_API CC_MUST_CHECK int cc_memory_new(CCMemory **out, size_t size);
 
 /* Whatever another one made: `fd` stays the caller's.  `size` has to be right.  EBADF;
  * EINVAL: it is no memfd; EPERM: it is not sealed against shrinking, growing and further
  * seals; ERANGE: it has another size. */
-CC_API int cc_memory_import(CCMemory **out, int fd, size_t size);
+CC_API CC_MUST_CHECK int cc_memory_import(CCMemory **out, int fd, size_t size);
 
 /* Over a connected Unix socket.  EAGAIN: not now (see cc_wait_fd).  Receive also returns
  * EPIPE at the end of the stream, EPROTO for a message without such a descriptor, and
  * what cc_memory_import returns: nothing that the sender says is relied on. */
-CC_API int cc_memory_send(CCMemory *m, int socket);
-CC_API int cc_memory_receive(CCMemory **out, int socket, size_t size);
+CC_API CC_MUST_CHECK int cc_memory_send(CCMemory *m, int socket);
+CC_API CC_MUST_CHECK int cc_memory_receive(CCMemory **out, int socket, size_t size);
 
 /* Its descriptor, which stays the object's: to be passed on in other ways. */
-CC_API int cc_memory_fd(CCMemory *m, int *fd);
+CC_API CC_MUST_CHECK int cc_memory_fd(CCMemory *m, int *fd);
 CC_API int cc_memory_info(CCMemory *m, CCMemoryInfo *out);
 
 /* Map all of it, to read and write; each call maps it once more. */
-CC_API int cc_memory_map(CCMemory *m, void **at);
+CC_API CC_MUST_CHECK int cc_memory_map(CCMemory *m, void **at);
 
 /* End a mapping.  Who waits on a word through it is INTERRUPTED, and has left the memory
  * when this returns.  EINVAL: `at` is not from cc_memory_map.  May park. */
@@ -112,7 +112,7 @@ CC_API int cc_memory_close(CCMemory *m);
  * cc_park_wait and cc_park_wake take addresses in mappings of this object then; EFAULT:
  * the word is in none.  A wait whose mapping ends returns 0 and INTERRUPTED; ENOBUFS: as
  * many wait as there are slots. */
-CC_API int cc_memory_park_space(CCMemory *m, CCParkSpace **out);
+CC_API CC_MUST_CHECK int cc_memory_park_space(CCMemory *m, CCParkSpace **out);
 
 #ifdef __cplusplus
 }

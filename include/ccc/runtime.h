@@ -135,12 +135,12 @@ typedef struct CCConfig {
 /* Defaults of the build, then the environment.  EINVAL: NULL, or variables that
  * cannot be understood: a line each on standard error says which and what is
  * wanted.  Any thread; never parks. */
-CC_API int cc_config_init(CCConfig *config);
+CC_API CC_MUST_CHECK int cc_config_init(CCConfig *config);
 
 /* Start a runtime; config NULL means cc_config_init's.  EINVAL: a field out of
  * range (the log says which); ENOTSUP: CC_GUARD_LIGHT where the kernel has no
  * such guards; ENOMEM, EAGAIN: no memory, no thread.  Any thread; never parks. */
-CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
+CC_API CC_MUST_CHECK int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
 /* Wait until every task of the runtime has ended, stop its workers and free it.
  *
@@ -154,7 +154,7 @@ CC_API int cc_runtime_new(CCRuntime **out, const CCConfig *config);
  * be freed again.  EDEADLK: called by one of its own fibers.  EINVAL: NULL.  No
  * other thread may use the runtime meanwhile, or free it too.  Blocks the calling
  * thread. */
-CC_API int cc_runtime_free(CCRuntime *runtime);
+CC_API CC_MUST_CHECK int cc_runtime_free(CCRuntime *runtime);
 
 /* The runtime that a task belongs to which is spawned with runtime NULL: the
  * calling fiber's own, else the default one, started if need be.  NULL if it
@@ -167,7 +167,7 @@ CC_API CCRuntime *cc_runtime_current(void);
  * none.  The next use starts a new one; after ETIMEDOUT it is still the same, which
  * takes no tasks.  Any thread; if several call, all but one wait for that one.  Other
  * calls that use the default one must have returned when it begins. */
-CC_API int cc_shutdown(void);
+CC_API CC_MUST_CHECK int cc_shutdown(void);
 
 #ifdef __cplusplus
 }

@@ -70,8 +70,10 @@ typedef struct CCCase {
  * A send case without room is not chosen, with mode DROP_NEW as with BLOCK.  Whatever was
  * not chosen is as before: the element is the caller's, the task's handle good.  Any
  * thread; may park; a cancel point. */
-CC_API int cc_select(const CCCase *cases, size_t count, cc_time deadline, size_t *index);
-CC_API int cc_select_in_order(const CCCase *cases, size_t count, cc_time deadline, size_t *index);
+CC_API CC_MUST_CHECK int cc_select(const CCCase *cases, size_t count, cc_time deadline,
+                                   size_t *index);
+CC_API CC_MUST_CHECK int cc_select_in_order(const CCCase *cases, size_t count, cc_time deadline,
+                                            size_t *index);
 
 /* A channel of NULL is refused; a case that is not wanted this time is CC_CASE_NEVER. */
 

@@ -20,7 +20,6 @@
 extern "C" {
 #endif
 
-#define CC_MUST_LOOK __attribute__((warn_unused_result))
 /* Even without optimization: what locks is known by where it was called (CC_DEBUG_HOLD). */
 #define CC_IN_CALLER __attribute__((always_inline))
 
@@ -33,8 +32,8 @@ typedef struct CCMutex {
 	uint32_t word;
 } CCMutex;
 
-CC_API CC_MUST_LOOK int cc_mutex_lock_until(CCMutex *m, cc_time deadline);
-static inline CC_MUST_LOOK CC_IN_CALLER int cc_mutex_lock(CCMutex *m)
+CC_API CC_MUST_CHECK int cc_mutex_lock_until(CCMutex *m, cc_time deadline);
+static inline CC_MUST_CHECK CC_IN_CALLER int cc_mutex_lock(CCMutex *m)
 {
 	return cc_mutex_lock_until(m, CC_FOREVER);
 }
@@ -55,8 +54,8 @@ typedef struct CCCond {
 
 /* Unlock m, sleep until a signal, and lock m again, whatever ended the sleep.  May return 0
  * for no reason. */
-CC_API CC_MUST_LOOK int cc_cond_wait_until(CCCond *c, CCMutex *m, cc_time deadline);
-static inline CC_MUST_LOOK CC_IN_CALLER int cc_cond_wait(CCCond *c, CCMutex *m)
+CC_API CC_MUST_CHECK int cc_cond_wait_until(CCCond *c, CCMutex *m, cc_time deadline);
+static inline CC_MUST_CHECK CC_IN_CALLER int cc_cond_wait(CCCond *c, CCMutex *m)
 {
 	return cc_cond_wait_until(c, m, CC_FOREVER);
 }
@@ -72,13 +71,13 @@ typedef struct CCRwlock {
 	uint32_t word;
 } CCRwlock;
 
-CC_API CC_MUST_LOOK int cc_rwlock_read_until(CCRwlock *l, cc_time deadline);
-static inline CC_MUST_LOOK int cc_rwlock_read(CCRwlock *l)
+CC_API CC_MUST_CHECK int cc_rwlock_read_until(CCRwlock *l, cc_time deadline);
+static inline CC_MUST_CHECK int cc_rwlock_read(CCRwlock *l)
 {
 	return cc_rwlock_read_until(l, CC_FOREVER);
 }
-CC_API CC_MUST_LOOK int cc_rwlock_write_until(CCRwlock *l, cc_time deadline);
-static inline CC_MUST_LOOK CC_IN_CALLER int cc_rwlock_write(CCRwlock *l)
+CC_API CC_MUST_CHECK int cc_rwlock_write_until(CCRwlock *l, cc_time deadline);
+static inline CC_MUST_CHECK CC_IN_CALLER int cc_rwlock_write(CCRwlock *l)
 {
 	return cc_rwlock_write_until(l, CC_FOREVER);
 }
@@ -95,13 +94,13 @@ typedef struct CCSemaphore {
 #define CC_SEMAPHORE_MAX (UINT32_MAX >> 1)
 #define CC_SEMAPHORE_INIT(permits) {(uint32_t)(permits) << 1}
 
-CC_API CC_MUST_LOOK int cc_semaphore_wait_until(CCSemaphore *s, cc_time deadline);
-static inline CC_MUST_LOOK int cc_semaphore_wait(CCSemaphore *s)
+CC_API CC_MUST_CHECK int cc_semaphore_wait_until(CCSemaphore *s, cc_time deadline);
+static inline CC_MUST_CHECK int cc_semaphore_wait(CCSemaphore *s)
 {
 	return cc_semaphore_wait_until(s, CC_FOREVER);
 }
 /* EOVERFLOW, and nothing is done: more than CC_SEMAPHORE_MAX. */
-CC_API int cc_semaphore_post(CCSemaphore *s, uint32_t permits);
+CC_API CC_MUST_CHECK int cc_semaphore_post(CCSemaphore *s, uint32_t permits);
 
 /* ---- once ---- */
 
@@ -111,7 +110,7 @@ typedef struct CCOnce {
 
 /* 0: `first` has been called once with success, by this call or another, and what it did
  * is seen.  Its error, if it was called here and failed; the next call tries again. */
-CC_API CC_MUST_LOOK int cc_once(CCOnce *o, int (*first)(void *arg), void *arg);
+CC_API CC_MUST_CHECK int cc_once(CCOnce *o, int (*first)(void *arg), void *arg);
 
 /* ---- barrier ---- */
 
@@ -124,8 +123,8 @@ typedef struct CCBarrier {
 
 /* *last, unless NULL, is 1 for one of them and 0 for the others.  Who gives up has not
  * come.  EINVAL: no parties. */
-CC_API CC_MUST_LOOK int cc_barrier_wait_until(CCBarrier *b, int *last, cc_time deadline);
-static inline CC_MUST_LOOK int cc_barrier_wait(CCBarrier *b, int *last)
+CC_API CC_MUST_CHECK int cc_barrier_wait_until(CCBarrier *b, int *last, cc_time deadline);
+static inline CC_MUST_CHECK int cc_barrier_wait(CCBarrier *b, int *last)
 {
 	return cc_barrier_wait_until(b, last, CC_FOREVER);
 }
@@ -139,11 +138,11 @@ typedef struct CCWaitGroup {
 } CCWaitGroup;
 
 /* EOVERFLOW, and nothing is done: more than UINT32_MAX >> 1. */
-CC_API int cc_wait_group_add(CCWaitGroup *g, uint32_t things);
+CC_API CC_MUST_CHECK int cc_wait_group_add(CCWaitGroup *g, uint32_t things);
 /* EPERM: there was none. */
 CC_API int cc_wait_group_done(CCWaitGroup *g);
-CC_API CC_MUST_LOOK int cc_wait_group_wait_until(CCWaitGroup *g, cc_time deadline);
-static inline CC_MUST_LOOK int cc_wait_group_wait(CCWaitGroup *g)
+CC_API CC_MUST_CHECK int cc_wait_group_wait_until(CCWaitGroup *g, cc_time deadline);
+static inline CC_MUST_CHECK int cc_wait_group_wait(CCWaitGroup *g)
 {
 	return cc_wait_group_wait_until(g, CC_FOREVER);
 }

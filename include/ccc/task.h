@@ -40,8 +40,8 @@ typedef struct CCTaskOptions {
  * ECANCELED: the runtime is ending (cc_runtime_free) and takes no more; whatever kept
  * the default runtime from starting.  Nothing is spawned on an error.  Any thread;
  * never parks. */
-CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *options,
-                         cc_task_main *main, void *arg);
+CC_API CC_MUST_CHECK int cc_task_spawn(CCRuntime *runtime, CCTask *out,
+                                       const CCTaskOptions *options, cc_task_main *main, void *arg);
 
 /* Waits for the end of a task, at most until `deadline`, and consumes its handle.  The task's
  * result goes to *result unless that is NULL.  Any number of callers may wait for one task; each
@@ -66,7 +66,7 @@ CC_API int cc_task_spawn(CCRuntime *runtime, CCTask *out, const CCTaskOptions *o
  * after it.
  *
  * Any thread.  May park.  Cancellation point. */
-CC_API int cc_task_join(CCTask task, cc_time deadline, int *result);
+CC_API CC_MUST_CHECK int cc_task_join(CCTask task, cc_time deadline, int *result);
 
 /* Give the handle up: nobody will join.  EINVAL as above.  Any thread. */
 CC_API int cc_task_detach(CCTask task);
@@ -80,8 +80,8 @@ CC_API int cc_task_detach(CCTask task);
  *      cc_task_spawn(NULL, &alarm, &later, give_up, job);
  *      ...
  *      if (cc_task_recall(alarm) != 0)
- *              cc_task_join(alarm, CC_FOREVER, NULL); */
-CC_API int cc_task_recall(CCTask task);
+ *              err = cc_task_join(alarm, CC_FOREVER, NULL); */
+CC_API CC_MUST_CHECK int cc_task_recall(CCTask task);
 
 /* The handle of the task that calls; all zero outside of any.  Whether it may be joined is
  * for who spawned it to know.  Any thread; never parks. */

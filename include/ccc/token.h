@@ -14,7 +14,7 @@ extern "C" {
 typedef struct CCToken CCToken;
 
 /* Not set.  NULL: no memory, or in a child of fork (runtime.h).  Any thread; never parks. */
-CC_API CCToken *cc_token_new(void);
+CC_API CC_MUST_CHECK CCToken *cc_token_new(void);
 
 /* When no call is in progress and none will come; but whoever has seen it set may free it
  * while the call that set it has yet to return.  EBUSY, and nothing is freed: somebody
@@ -31,7 +31,7 @@ CC_API int cc_token_is_set(const CCToken *token);
 
 /* Until it is set.  0, ETIMEDOUT, EAGAIN for CC_NOW, ECANCELED, ENOMEM, ENOTSUP as for
  * cc_chan_recv_until; EINVAL: NULL.  Any thread; may park; a cancel point. */
-CC_API int cc_token_wait(CCToken *token, cc_time deadline);
+CC_API CC_MUST_CHECK int cc_token_wait(CCToken *token, cc_time deadline);
 
 #ifdef __cplusplus
 }

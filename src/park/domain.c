@@ -104,7 +104,7 @@ static void forget(const CCStrand *s)
 	if (*at == NULL)
 		return;
 	*at = s->next;
-	cc_local_set(key(), first);	/* there is one, so there is room */
+	cc_ignore(cc_local_set(key(), first));	/* there is one, so there is room */
 }
 
 bool cc__strand_is_mine(const CCStrand *s)

@@ -39,7 +39,7 @@ static int spawn_in_frame(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *
 	int err;
 
 	if (f == NULL)
-		return ENOMEM;
+		return cc__nursery_unstarted(n, ENOMEM);
 	f->run.main = main;
 	memcpy(f->payload.bytes, captures, size);
 	if ((err = spawn(n, options, call_in_frame, f)) != 0)
@@ -77,7 +77,7 @@ static int spawn_in_piece(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *
 
 	if (arena == NULL || size > SIZE_MAX - sizeof *p ||
 	    cc_arena_get(arena, sizeof *p + size, &memory) != 0)
-		return ENOMEM;
+		return cc__nursery_unstarted(n, ENOMEM);
 	p = memory;
 	*p = (struct piece){.main = main, .arena = arena, .size = sizeof *p + size};
 	memcpy(p + 1, captures, size);
@@ -94,7 +94,7 @@ static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *opti
 	if (cc__forked())
 		return ENOTSUP;
 	if (cc__nursery_open(n) == NULL || main == NULL || captures == NULL)
-		return EINVAL;
+		return cc__nursery_unstarted(n, EINVAL);
 	if (CC__CAPTURES_IN_FRAMES && size <= CC_CAPTURES_SMALL)
 		return spawn_in_frame(spawn, n, options, main, captures, size);
 	return spawn_in_piece(spawn, n, options, main, captures, size);

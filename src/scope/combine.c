@@ -50,7 +50,6 @@ static void start(struct call *c, CCJob *j)
 	if ((err = cc_nursery_spawn(&c->nursery, NULL, run, j)) != 0) {
 		j->ran = 0;
 		settle(c, j, err);
-		cc__nursery_note((struct cc__nursery *)(void *)&c->nursery, err);
 	}
 }
 

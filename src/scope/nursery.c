@@ -161,15 +161,30 @@ static inline void note(struct cc__nursery *n, const struct cc__tally *t, int re
 		note_slowly(n, t, result);
 }
 
-void cc__nursery_note(struct cc__nursery *n, int result)
-{
-	note(n, &n->children, result);
-}
-
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result)
 {
 	note(n, t, result);
 	count_out(n, t, 1);
+}
+
+/* A caller that is neither inside nor counted in must not write to n, because n may end at any
+ * time.  If n is sealed such a caller cannot be counted in, and its error is not kept. */
+__attribute__((noinline, cold)) int cc__nursery_unstarted(CCNursery *nursery, int err)
+{
+	struct cc__nursery *n = cc__forked() ? NULL : cc__nursery_open(nursery);
+
+	if (n == NULL)
+		return err;
+	if (!is_inside(n)) {
+		if (cc__nursery_count_in(n, &n->children) == 0)
+			cc__nursery_end(n, &n->children, err);
+	} else if (cc__load(&n->children.over, CC__RELAXED) == 0 || err != ECANCELED) {
+		/* Relaxed: end_daemons has seen `over` before it cancels, and the caller has
+		 * seen that cancellation (acquire).  A daemon that is refused then has not
+		 * been cut short: the nursery has come to its end. */
+		note(n, &n->children, err);
+	}
+	return err;
 }
 
 /* ---- what a child runs ---- */
@@ -274,20 +289,25 @@ spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *entry,
 	bool mine;
 
 	if (err != 0 || t == NULL)
-		return err != 0 ? err : ENOMEM;
+		return cc__nursery_unstarted(nursery, err != 0 ? err : ENOMEM);
 	mine = !daemon && cc__running(t) == n->owner;
 	if (mine ? n->sealed : cc__nursery_count_in(n, tally) != 0)
-		return EINVAL;
+		return mine ? cc__nursery_unstarted(nursery, EINVAL) : EINVAL;
 	if (__builtin_expect(n->migration != CC_MIGRATE_FREE, 0)) {
 		o = moving(n, options);
 		options = &o;
 	}
 	err = start(n, t, options, entry, child);
+	if (__builtin_expect(err != 0, 0)) {
+		if (mine)
+			note(n, tally, err);
+		else
+			cc__nursery_end(n, tally, err);
+		return err;
+	}
 	if (mine)
-		n->uncounted += err == 0;
-	else if (err != 0)
-		count_out(n, tally, 1);
-	return err;
+		n->uncounted++;
+	return 0;
 }
 
 int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,

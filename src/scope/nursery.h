@@ -85,8 +85,9 @@ enum {
 	                         sizeof(struct cc__fiber) % CC_CAPTURES_ALIGN == 0
 };
 
-/* To those inside, and to the join, as if a child had ended with that. */
-void cc__nursery_note(struct cc__nursery *n, int result);
+/* A child or daemon that somebody asked for does not run, because of `err`: to those inside and
+ * to the join that is the end of a child with that error.  Returns err. */
+int cc__nursery_unstarted(CCNursery *nursery, int err);
 
 /* closing.c: those that it has been told of, once.  0 is no deadline; the alarm is a daemon,
  * and is stopped when nobody but daemons is left. */

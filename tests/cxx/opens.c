@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	for (int i = 0; i < FIBERS; i++) {
-		cc_task_join(task[i], CC_FOREVER, NULL);
+		wrong += cc_task_join(task[i], CC_FOREVER, NULL) != 0;
 		wrong += one[i].wrong;
 	}
 	printf("%d wrong with %d plugins\n", wrong, plugins);

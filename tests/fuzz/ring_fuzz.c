@@ -81,7 +81,7 @@ static void op_entry(void)
 		e.cap = 0;
 	if (bit < 512)
 		((unsigned char *)&e)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-	cc_cap_push(w.d, &e);
+	cc_ignore(cc_cap_push(w.d, &e));
 }
 
 static void op_index(void)
@@ -150,9 +150,10 @@ static void op_map(void)
 	const unsigned how = (unsigned)next_bytes(1);
 
 	if (how % 4 == 0)
-		cc_domain_map(w.d, w.words, sizeof w.words, how / 4 % 4);
+		cc_ignore(cc_domain_map(w.d, w.words, sizeof w.words, how / 4 % 4));
 	else if (how % 4 == 1)
-		cc_domain_map_object(w.d, w.caps[2], 0, w.words, sizeof w.words, CC_CAP_READ);
+		cc_ignore(cc_domain_map_object(w.d, w.caps[2], 0, w.words, sizeof w.words,
+		                               CC_CAP_READ));
 	else
 		change[how % 2](w.d, w.words);
 }

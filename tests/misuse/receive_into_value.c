@@ -10,7 +10,7 @@ void misuse(Numbers numbers, int *into);
 void misuse(Numbers numbers, int *into)
 {
 #ifdef RIGHT
-	cc_recv(numbers, into);
+	cc_ignore(cc_recv(numbers, into));
 #else
 	cc_recv(numbers, *into);
 #endif

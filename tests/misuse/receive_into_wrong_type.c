@@ -12,7 +12,7 @@ void misuse(Numbers numbers)
 #ifdef RIGHT
 	int into;
 
-	cc_recv(numbers, &into);
+	cc_ignore(cc_recv(numbers, &into));
 #else
 	long into;
 

@@ -10,7 +10,7 @@ void misuse(Numbers numbers, int *into);
 void misuse(Numbers numbers, int *into)
 {
 #ifdef RIGHT
-	cc_recv(numbers.rx, into);
+	cc_ignore(cc_recv(numbers.rx, into));
 #else
 	cc_recv(numbers.tx, into);
 #endif

@@ -14,7 +14,7 @@ void misuse(Points points, int number);
 void misuse(Points points, int number)
 {
 #ifdef RIGHT
-	cc_send(points, (struct point){number, number});
+	cc_ignore(cc_send(points, (struct point){number, number}));
 #else
 	cc_send(points, number);
 #endif

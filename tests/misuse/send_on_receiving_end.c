@@ -10,7 +10,7 @@ void misuse(Numbers numbers);
 void misuse(Numbers numbers)
 {
 #ifdef RIGHT
-	cc_send(numbers.tx, 1);
+	cc_ignore(cc_send(numbers.tx, 1));
 #else
 	cc_send(numbers.rx, 1);
 #endif

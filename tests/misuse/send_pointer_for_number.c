@@ -10,7 +10,7 @@ void misuse(Numbers numbers, int number);
 void misuse(Numbers numbers, int number)
 {
 #ifdef RIGHT
-	cc_send(numbers, number);
+	cc_ignore(cc_send(numbers, number));
 #else
 	cc_send(numbers, &number);
 #endif

@@ -10,7 +10,7 @@ void misuse(Names names, int *number);
 void misuse(Names names, int *number)
 {
 #ifdef RIGHT
-	cc_send(names, "text");
+	cc_ignore(cc_send(names, "text"));
 	(void)number;
 #else
 	cc_send(names, number);

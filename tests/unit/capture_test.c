@@ -80,7 +80,7 @@ static int leave(void *captures)
 
 static int no_captures(void *rt)
 {
-	const CCNurseryOptions o = in(rt);
+	const CCNurseryOptions o = {.runtime = rt, .policy = CC_NURSERY_SUPERVISE};
 	CCNursery n;
 
 	CHECK_EQ(cc_nursery_init(&n, &o), 0);
@@ -89,7 +89,7 @@ static int no_captures(void *rt)
 	CHECK_EQ(cc_nursery_spawn_copy(&n, NULL, NULL, "", 1), EINVAL);
 	CHECK_EQ(cc_nursery_spawn_copy(&n, NULL, leave, "", SIZE_MAX), ENOMEM);
 	CHECK_EQ(cc_nursery_spawn_copy(NULL, NULL, leave, "", 1), EINVAL);
-	CHECK_EQ(cc_nursery_join(&n), 0);
+	CHECK_EQ(cc_nursery_join(&n), EINVAL);	/* the first of the three */
 	CHECK_EQ(cc_nursery_spawn_copy(&n, NULL, leave, "", 1), EINVAL);
 	CHECK(cc_nursery_arena(&n) == NULL);
 	return 0;
@@ -200,7 +200,7 @@ static int refused(void *rt)
 	for (int i = 0; i < 10000; i++)
 		CHECK_EQ(cc_nursery_spawn_copy(&n, NULL, check_bytes, bytes, 64), ECANCELED);
 	CHECK(cc__frames_made() <= frames + 256);
-	CHECK_EQ(cc_nursery_join(&n), 0);
+	CHECK_EQ(cc_nursery_join(&n), ECANCELED);
 	return 0;
 }
 

@@ -881,7 +881,7 @@ TEST(a_task_that_nobody_can_wait_for_is_detached)	/* covers: SCH-62/u */
 	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
 	CHECK_EQ(cc_nursery_spawn(&n, NULL, send_while_cancelled, c), 0);
 	CHECK_EQ(cc_nursery_cancel(&n, 0), 0);
-	(void)cc_nursery_join(&n);
+	cc_ignore(cc_nursery_join(&n));
 	CHECK_EQ(cc_chan_free(c), 0);
 	CHECK_EQ(cc_shutdown(), 0);
 }

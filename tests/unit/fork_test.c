@@ -189,7 +189,7 @@ static int stay_busy(void *arg)
 		CCTask t = spawn(NULL, nothing, NULL);
 
 		cc_sleep_until(cc_now() + CC_USEC);
-		cc_wait_fd(pipe_ends[0], CC_FD_READ, cc_now() + CC_USEC);
+		cc_ignore(cc_wait_fd(pipe_ends[0], CC_FD_READ, cc_now() + CC_USEC));
 		cc_fd_forget(pipe_ends[0]);
 		cc_fiber_name(name);
 		CHECK_EQ(join(t), 0);

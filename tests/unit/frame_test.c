@@ -56,7 +56,7 @@ static void stray_child(void *by_fiber)
 	if (!*(bool *)by_fiber)
 		touch(stacks + GUARD / 2);
 	else if (cc_task_spawn(rt, &t, NULL, touch, stacks + GUARD / 2) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(5);
 }
 
@@ -103,7 +103,7 @@ static void yield_child(void *left)
 	if (cc_task_spawn(rt, NULL, &other, keep_yielding, NULL) != 0 ||
 	    cc_task_spawn(rt, &t, &parser, yield_with_little_left, left) != 0)
 		_exit(3);
-	cc_task_join(t, CC_FOREVER, NULL);
+	cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(6);
 }
 

@@ -196,7 +196,7 @@ static void in_a_fiber(void *arg)
 	CCTask t;
 
 	if (cc_task_spawn(NULL, &t, NULL, *main, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 }
 
 static int sleep_under_lock(void *arg)
@@ -215,7 +215,7 @@ static int join_under_lock(void *arg)
 	if (cc_task_spawn(NULL, &t, NULL, sleep_under_lock, NULL) != 0)
 		return 1;
 	cc__lock(&outer, CC__RANK_RUNTIME);
-	cc_task_join(t, CC_FOREVER, NULL);
+	cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	return 0;
 }
 

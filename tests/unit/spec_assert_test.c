@@ -80,7 +80,7 @@ static void spoil_a_fiber(void *arg)
 
 	cc__watch(*(uint32_t *)arg);
 	if (cc_task_spawn(rt, &t, NULL, spoil_my_word, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 }
 
 TEST(illegal_move_dies_when_it_is_watched)	/* covers: LIF-71/d, LIF-67/d */
@@ -173,7 +173,7 @@ static void spoil_by_variable(void *arg)
 	set_variable("1");
 	rt = test_runtime();
 	if (cc_task_spawn(rt, &t, NULL, spoil_my_word, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 }
 
 TEST(variable_turns_the_checks_on)	/* covers: LIF-71/d */
@@ -229,7 +229,7 @@ static void enqueue_twice(void *arg)
 	(void)arg;
 	sleeper_start(&s, rt, FIBER, sleep_for_ever, NULL);
 	if (cc_task_spawn(rt, &t, NULL, wake_and_enqueue, until_parked(&s)) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	sleeper_join(&s);
 }
 

@@ -376,7 +376,7 @@ static void overflow_child(void *arg)
 	}
 	if (cc_task_spawn(rt, &t, &parser, overflow, NULL) != 0)
 		_exit(4);
-	cc_task_join(t, CC_FOREVER, NULL);
+	cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(5);
 }
 
@@ -719,7 +719,7 @@ static void fault_child(void *arg)
 	if (!h->in_fiber)
 		provoke(NULL);
 	else if (cc_task_spawn(rt, &t, NULL, provoke, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(6);
 }
 
@@ -1696,7 +1696,7 @@ static void cold_overflow_child(void *arg)
 	if (!soon(all_but_one_are_cold, &s))
 		_exit(3);
 	if (cc_task_spawn(rt, &t, &parser, overflow, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(4);
 }
 

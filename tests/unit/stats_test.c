@@ -762,7 +762,7 @@ static void leave_in_a_task(void)
 	CCTask t;
 
 	if (cc_task_spawn(NULL, &t, NULL, exit_here, NULL) == 0)
-		cc_task_join(t, CC_FOREVER, NULL);
+		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	_exit(4);
 }
 
@@ -771,7 +771,7 @@ static struct gate stuck;
 /* A task that never ends, and another thread that waits for that in vain. */
 static void *shut_down_in_vain(void *arg)
 {
-	cc_shutdown();
+	cc_ignore(cc_shutdown());
 	return arg;
 }
 

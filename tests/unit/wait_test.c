@@ -798,7 +798,7 @@ TEST(wakes_for_no_reason_change_no_result)	/* covers: SCH-31/f */
 #ifdef CC__DEBUG
 #define CHECK_DEPTH(call) \
 	do { \
-		(void)(call); \
+		(void)!(call); \
 		if (!CHECK_EQ(cc__lock_stack()->depth, 0)) \
 			printf("\tafter %s\n", #call); \
 	} while (0)
