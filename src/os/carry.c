@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/lock.h"
+#include "os/tools.h"
 
 typedef void *globals_fn(void);
 
@@ -126,6 +127,8 @@ void cc__carry_search(void)
 /* What the next switch of this thread has to test, with that many runtimes. */
 static struct cc__carry *to_test(unsigned count)
 {
+	if (cc__tools != 0)
+		return &cc__carry_ask;	/* TOOLS-1 */
 	switch (count) {
 	case 0:
 		return &cc__carry_none;
@@ -134,6 +137,14 @@ static struct cc__carry *to_test(unsigned count)
 	default:
 		return &cc__carry_ask;
 	}
+}
+
+bool cc__carry_any(void)
+{
+	for (unsigned i = 0; i < known_count(); i++)
+		if (cc__carries(structure(i)))
+			return true;
+	return false;
 }
 
 void cc__carry_out(struct cc__carry **at, struct cc__carried *out)

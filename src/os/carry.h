@@ -10,8 +10,8 @@
  *          So a fiber without state pays one test and the fiber that is resumed pays nothing.
  * CARRY-2  A thread's record points to the two words to test: to the structure itself, or to
  *          cc__carry_none while no C++ runtime is known, or to cc__carry_ask, which is never
- *          zero, while the thread has to find out or has more than one structure.  The thread
- *          alone changes the pointer.
+ *          zero, while the thread has to find out, has more than one structure, or sanitizers
+ *          want to know of every switch.  The thread alone changes the pointer.
  * CARRY-3  A C++ runtime that becomes known makes cc__carry_none non-zero.  All workers that
  *          point to it then take the long way at their next switch and find their structure. */
 #ifndef CC__OS_CARRY_H
@@ -53,6 +53,9 @@ static inline bool cc__carries(const struct cc__carry *c)
 void cc__carry_out(struct cc__carry **at, struct cc__carried *out);
 /* Moves it back, to the thread that calls now. */
 void cc__carry_in(const struct cc__carried *in);
+
+/* The state of the calling thread is not zero: what cc__carries means, without its suspicions. */
+bool cc__carry_any(void);
 
 /* Searches for a C++ runtime among the loaded objects, if none is known.  Called by a thread that
  * starts a runtime. */

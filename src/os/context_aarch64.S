@@ -104,7 +104,8 @@ cc__context_base:
 	.cfi_endproc
 	.size	cc__context_base, .-cc__context_base
 
-/* void *cc__context_frame(void *top, void (*entry)(void *, uintptr_t)) */
+/* void *cc__context_frame(void *top, void (*entry)(void *, uintptr_t))
+ * The first C function begins at top - 16: the highest 8 bytes are the tools'. */
 	.globl	cc__context_frame
 	.hidden	cc__context_frame
 	.type	cc__context_frame, %function
@@ -112,7 +113,7 @@ cc__context_base:
 cc__context_frame:
 	.cfi_startproc
 	LANDING
-	sub	x0, x0, #FRAME
+	sub	x0, x0, #FRAME + 16
 	adrp	x9, cc__context_base
 	add	x9, x9, :lo12:cc__context_base
 	stp	xzr, x9, [x0]

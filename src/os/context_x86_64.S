@@ -98,7 +98,7 @@ cc__context_base:
 
 /* void *cc__context_frame(void *top, void (*entry)(void *, uintptr_t))
  * Lays the frame above out at the 16-aligned address top; returns its stack
- * pointer.  The control words are the ABI's at the start of a program. */
+ * pointer.  The highest 16 bytes are unused, 8 of them are the tools'.  The control words are the ABI's at the start of a program. */
 	.globl	cc__context_frame
 	.hidden	cc__context_frame
 	.type	cc__context_frame, @function
@@ -119,7 +119,6 @@ cc__context_frame:
 	leaq	cc__context_base(%rip), %rdx
 	movq	%rdx, 56(%rax)
 	movq	%rcx, 64(%rax)
-	movq	%rcx, 72(%rax)
 	ret
 	.cfi_endproc
 	.size	cc__context_frame, .-cc__context_frame

@@ -12,7 +12,7 @@
 #if defined(CC__ASAN)
 #include <sanitizer/asan_interface.h>
 #define CC__MEMORY_WATCHED 1
-#elif defined(CC__VALGRIND)
+#elif defined(CC__VALGRIND_MEMORY)
 #include <valgrind/memcheck.h>
 #define CC__MEMORY_WATCHED 1
 #else
@@ -24,7 +24,7 @@ static inline void cc__memory_hide(const void *p, size_t size)
 {
 #if defined(CC__ASAN)
 	__asan_poison_memory_region(p, size);
-#elif defined(CC__VALGRIND)
+#elif defined(CC__VALGRIND_MEMORY)
 	VALGRIND_MAKE_MEM_NOACCESS(p, size);
 #else
 	(void)p, (void)size;
@@ -36,7 +36,7 @@ static inline void cc__memory_show(const void *p, size_t size)
 {
 #if defined(CC__ASAN)
 	__asan_unpoison_memory_region(p, size);
-#elif defined(CC__VALGRIND)
+#elif defined(CC__VALGRIND_MEMORY)
 	VALGRIND_MAKE_MEM_UNDEFINED(p, size);
 #else
 	(void)p, (void)size;

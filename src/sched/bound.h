@@ -50,8 +50,6 @@ static inline void cc__fiber_follow(struct cc__worker *w, struct cc__fiber *f, s
 {
 	cc__worker_try_again(w, cc__starved_fed(&w->sched->starved));
 	cc__fiber_bind(f, s);
-	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
-	               cc__stack_top(&w->sched->stacks, s));
 	cc__set_running(w->thread, &f->parker);
 	cc__control_reset();	/* the task before may round its own way */
 }

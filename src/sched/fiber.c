@@ -11,9 +11,7 @@
 #include "wait/slab.h"
 #include "wait/thread.h"
 
-#if !defined(CC__ASAN) && !defined(CC__TSAN)
 _Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million tasks are 128 MB");
-#endif
 _Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
 _Static_assert(_Alignof(struct cc__sched) > CC__HOME_BITS, "what lies in the low bits of home");
 _Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC__NAME_MAX,

@@ -32,7 +32,7 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
                         const struct cc__stack *s)
 {
-	return !cc__fiber_stays(self) && !cc__carries(w->thread->carry) &&
+	return !cc__fiber_stays(self) && !(cc__carries(w->thread->carry) && cc__carry_any()) &&
 	       room_on(&w->sched->stacks, s);
 }
 
@@ -53,8 +53,6 @@ static inline void step_up(struct cc__worker *w, struct cc__fiber *self, struct 
 	cc__worker_claim(w, f);
 	CC__EVENT(CC__EV_PLACE, &self->parker, (uintptr_t)f, 0);
 	cc__fiber_bind(f, s);
-	cc__context_on(&f->run.context, &s->tools, cc__stack_bottom(s),
-	               cc__stack_top(&w->sched->stacks, s));
 	cc__set_running(w->thread, &f->parker);
 }
 

@@ -48,6 +48,12 @@ static uintptr_t after(enum after kind, void *object)
 	return (uintptr_t)object | (uintptr_t)kind;
 }
 
+/* The context that leaves will never be resumed. */
+static inline bool ends(uintptr_t left)
+{
+	return (left & AFTER_MASK) == AFTER_END;
+}
+
 static __attribute__((noinline)) void requeue(struct cc__worker *w, struct cc__fiber *f)
 {
 	cc__word_requeue(&f->parker);
@@ -107,17 +113,35 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 	}
 }
 
-/* As cc__context_switch, for a context that takes more along than registers (os/carry.h). */
-static __attribute__((noinline)) struct cc__arrival switch_carrying(struct cc__context *from,
-                                                                    struct cc__context *to,
-                                                                    struct cc__worker *w,
-                                                                    uintptr_t left, bool last)
+/* A sanitizer learns that the context before this one has ended. */
+static void tell_end(struct cc__worker *w, uintptr_t left)
 {
+	if (ends(left))
+		cc__tools_ended(cc__stack_top(&w->sched->stacks,
+		                              (void *)(left & ~(uintptr_t)AFTER_MASK)));
+}
+
+/* As cc__context_switch, for a context that takes more along than registers (os/carry.h), and
+ * where sanitizers are told (os/tools.h). */
+static __attribute__((noinline)) struct cc__arrival
+switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__context *to,
+                uintptr_t left)
+{
+	struct cc__fiber *next = cc__worker_fiber(w);	/* leave has set it; NULL: w's own stack */
+	/* Relaxed: next is ours. */
+	struct cc__stack *s = next != NULL ? cc__load(&next->stack, CC__RELAXED) : NULL;
 	struct cc__carried carried;
 	struct cc__arrival a;
 
 	cc__carry_out(&w->thread->carry, &carried);
-	a = cc__context_switch(from, to, w, left, last);
+	if (cc__tools == 0) {
+		a = cc__context_switch(from, to, w, left, ends(left));
+	} else {
+		a = cc__context_switch_told(from, to->sp, w, left, ends(left),
+		                            s != NULL ? cc__stack_bottom(s) : NULL,
+		                            s != NULL ? cc__stack_top(&w->sched->stacks, s) : NULL);
+		tell_end(a.worker, a.after);
+	}
 	cc__carry_in(&carried);
 	return a;
 }
@@ -125,15 +149,15 @@ static __attribute__((noinline)) struct cc__arrival switch_carrying(struct cc__c
 /* The one way from stack to stack.  `next` is claimed; NULL: the worker's own
  * stack.  Returns when the caller's context is resumed, on whatever worker. */
 static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__context *from,
-                                            struct cc__fiber *next, uintptr_t left, bool last)
+                                            struct cc__fiber *next, uintptr_t left)
 {
 	struct cc__arrival a;
 	struct cc__thread *t = w->thread;
 	struct cc__context *to = next != NULL ? &next->run.context : &w->context;
 
 	cc__set_running(t, next != NULL ? &next->parker : &t->parker);
-	a = cc__carries(t->carry) ? switch_carrying(from, to, w, left, last)
-	                          : cc__context_switch(from, to, w, left, last);
+	a = cc__carries(t->carry) ? switch_carrying(w, from, to, left)
+	                          : cc__context_switch(from, to, w, left, ends(left));
 	settle(a.worker, a.after);
 }
 
@@ -154,7 +178,7 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 	cc__worker_try_again(w, cc__starved_fed(&sched->starved));
 	cc__count(&w->counters.stacks_taken);
 	cc__fiber_bind(f, s);
-	cc__context_make(&f->run.context, &s->tools, cc__stack_bottom(s), cc__stack_top(&sched->stacks, s),
+	cc__context_make(&f->run.context, cc__stack_bottom(s), cc__stack_top(&sched->stacks, s),
 	                 fiber_main);
 	return true;
 }
@@ -202,6 +226,13 @@ static inline struct cc__fiber *end_task(struct cc__worker *w, struct cc__fiber 
 	return cc__worker_claim(w, joiner);
 }
 
+/* A sanitizer learns that a task begins here. */
+static __attribute__((noinline)) void tell_entered(struct cc__worker *w, uintptr_t left)
+{
+	cc__tools_arrive(NULL);
+	tell_end(w, left);
+}
+
 /* Tasks one after another on one stack, without a switch between them, until
  * a started fiber is next, one that wants another stack, or nothing is at hand. */
 static void fiber_main(void *worker, uintptr_t left)
@@ -213,7 +244,8 @@ static void fiber_main(void *worker, uintptr_t left)
 	const uintptr_t order = cc__stack_order(s);
 	struct cc__context ended;
 
-	cc__context_entered();
+	if (__builtin_expect(cc__tools != 0, 0))
+		tell_entered(w, left);
 	settle(w, left);
 	do {
 		int result = s->main(f->payload.arg);
@@ -232,7 +264,7 @@ static void fiber_main(void *worker, uintptr_t left)
 	} while (true);
 	if (f != NULL && !cc__fiber_started(f) && !prepare(w, f))
 		f = next_ready(w);
-	leave(w, &ended, f, after(AFTER_END, s), true);
+	leave(w, &ended, f, after(AFTER_END, s));
 	CC__UNREACHABLE("a task that has ended runs on");
 }
 
@@ -246,7 +278,7 @@ static __attribute__((noinline)) void yield_slowly(void)
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
 	else if ((next = next_ready(w)) != NULL || (w->only_woken && !cc__worker_is_for_reserve(f)))
-		leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);
+		leave(w, &f->run.context, next, after(AFTER_YIELD, f));
 }
 
 /* If the next at hand is a started fiber, it runs, and the caller is behind all others
@@ -272,7 +304,7 @@ static inline __attribute__((always_inline)) void yield(struct cc__thread *t, bo
 		cc__word_turn(&f->parker, &next->parker, w->id);
 	}
 	cc__count(&w->picks);
-	leave(w, &f->run.context, next, AFTER_TURN, false);
+	leave(w, &f->run.context, next, AFTER_TURN);
 }
 
 static __attribute__((noinline)) void yield_watched(struct cc__thread *t)
@@ -315,7 +347,7 @@ static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, ui
 
 static __attribute__((noinline)) void park_slowly(struct cc__worker *w, struct cc__fiber *f)
 {
-	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f), false);
+	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f));
 }
 
 static inline void park(struct cc__worker *w, struct cc__fiber *f)
@@ -323,7 +355,7 @@ static inline void park(struct cc__worker *w, struct cc__fiber *f)
 	struct cc__fiber *next = next_started(w);
 
 	if (__builtin_expect(next != NULL, 1))
-		leave(w, &f->run.context, next, after(AFTER_PARK, f), false);
+		leave(w, &f->run.context, next, after(AFTER_PARK, f));
 	else
 		park_slowly(w, f);
 }
@@ -355,7 +387,7 @@ void cc__worker_run(struct cc__worker *w)
 	struct cc__fiber *f;
 
 	while ((f = next_ready(w)) != NULL)
-		leave(w, &w->context, f, AFTER_NOTHING, false);
+		leave(w, &w->context, f, AFTER_NOTHING);
 }
 
 /* ---- should it? ---- */

@@ -79,7 +79,7 @@ static inline struct cc__nursery *cc__nursery_open(CCNursery *nursery)
 
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
 
-/* Whether small captures lie in frames: not where a sanitizer's fields have moved the payload. */
+/* Whether small captures lie in frames. */
 enum {
 	CC__CAPTURES_IN_FRAMES = offsetof(struct cc__fiber, payload) % CC_CAPTURES_ALIGN == 0 &&
 	                         sizeof(struct cc__fiber) % CC_CAPTURES_ALIGN == 0

@@ -20,28 +20,35 @@ struct co {
 	char *stack;
 };
 
+static void co_again(struct co *c, cc__context_main *main)
+{
+	cc__context_make(&c->there, c->stack, c->stack + STACK, main);
+}
+
 static void co_make(struct co *c, cc__context_main *main)
 {
 	c->stack = cc__pages_map(STACK);
 	cc__stack_tools_init(&c->tools, c->stack, STACK);
 	cc__context_adopt(&c->here);
-	cc__context_make(&c->there, &c->tools, c->stack, c->stack + STACK, main);
+	co_again(c, main);
 }
 
 static void co_free(struct co *c)
 {
+	cc__tools_ended(c->stack + STACK);
 	cc__stack_tools_fini(&c->tools, c->stack, STACK);
 	cc__pages_unmap(c->stack, STACK);
 }
 
 static struct cc__arrival enter(struct co *c, void *worker, uintptr_t after)
 {
-	return cc__context_switch(&c->here, &c->there, worker, after, false);
+	return cc__context_switch_told(&c->here, c->there.sp, worker, after, false, c->stack,
+	                               c->stack + STACK);
 }
 
 static struct cc__arrival back(struct co *c, void *worker, uintptr_t after, bool last)
 {
-	return cc__context_switch(&c->there, &c->here, worker, after, last);
+	return cc__context_switch_told(&c->there, c->here.sp, worker, after, last, NULL, NULL);
 }
 
 /* ---- the hand-over ---- */
@@ -52,7 +59,7 @@ static void echo(void *worker, uintptr_t after)
 {
 	struct co *c = the_co;
 
-	cc__context_entered();
+	cc__tools_arrive(NULL);
 	while (after != 0) {
 		struct cc__arrival a = back(c, (char *)worker + 1, after + 1, false);
 
@@ -158,16 +165,18 @@ __asm__(
 #endif
 /* clang-format on */
 
-static void switch_and_compare(struct cc__context *from, struct cc__context *to, uint64_t *seed)
+static void switch_and_compare(struct co *c, bool away, uint64_t *seed)
 {
+	struct cc__context *from = away ? &c->here : &c->there, *to = away ? &c->there : &c->here;
+	void *fake = NULL;
 	struct regs r;
 
 	for (int i = 0; i < REGS; i++)
 		r.in[i] = test_random(seed);
 	memset(r.out, 0, sizeof r.out);
-	cc__context_leaving(from, to, false);
+	cc__tools_leave(&fake, away ? c->stack : NULL, c->stack + STACK);
 	switch_with(&from->sp, to->sp, &r);
-	cc__context_arrived(from);
+	cc__tools_arrive(fake);
 	for (int i = 0; i < REGS; i++)
 		CHECK_EQ(r.in[i], r.out[i]);
 }
@@ -178,9 +187,9 @@ static void scramble(void *worker, uintptr_t after)
 	uint64_t seed = 4711;
 
 	(void)worker, (void)after;
-	cc__context_entered();
+	cc__tools_arrive(NULL);
 	for (;;)
-		switch_and_compare(&c->there, &c->here, &seed);
+		switch_and_compare(c, false, &seed);
 }
 
 TEST(switch_keeps_callee_saved_registers)
@@ -191,7 +200,7 @@ TEST(switch_keeps_callee_saved_registers)
 	the_co = &c;
 	co_make(&c, scramble);
 	for (int i = 0; i < 1000; i++)
-		switch_and_compare(&c.here, &c.there, &seed);
+		switch_and_compare(&c, true, &seed);
 	co_free(&c);
 }
 
@@ -297,7 +306,7 @@ static void set_own(void *worker, uintptr_t after)
 	struct words *w = the_words;
 
 	(void)worker, (void)after;
-	cc__context_entered();
+	cc__tools_arrive(NULL);
 	w->seen = control();
 	for (;;) {
 		const uint64_t own = w->there;
@@ -456,7 +465,7 @@ static void look_at_alignment(void *worker, uintptr_t after)
 	struct co *c = the_co;
 
 	(void)worker, (void)after;
-	cc__context_entered();
+	cc__tools_arrive(NULL);
 	was_aligned = (uintptr_t)__builtin_frame_address(0) % 16 == 0 && aligned_here();
 	back(c, NULL, 0, true);
 	abort();
@@ -512,7 +521,8 @@ TEST(stack_serves_one_context_after_another)
 	for (uintptr_t i = 0; i < 1000; i++) {
 		CHECK(enter(&c, NULL, 5).after == 6);
 		CHECK(enter(&c, NULL, 0).after == 0);
-		cc__context_make(&c.there, &c.tools, c.stack, c.stack + STACK, echo);
+		cc__tools_ended(c.stack + STACK);
+		co_again(&c, echo);
 	}
 	co_free(&c);
 }

@@ -334,9 +334,7 @@ TEST(local_values_and_nurseries_do_not_meet)
 	CHECK_EQ(cc_local_delete(a), 0);
 }
 
-#if !defined(CC__ASAN) && !defined(CC__TSAN)
 TEST(local_costs_nothing_to_who_has_none)
 {
 	CHECK_EQ(sizeof(struct cc__stack), 96);
 }
-#endif

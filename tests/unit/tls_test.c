@@ -47,7 +47,7 @@ static void travel(void *worker, uintptr_t after)
 	struct carrier *on = worker;
 
 	(void)after;
-	cc__context_entered();
+	cc__tools_arrive(NULL);
 	while (the.hops < wanted && (the.hops % 64 != 63 || test_has_time())) {
 		struct carrier **address = &plain;
 		struct cc__arrival a;
@@ -62,10 +62,10 @@ static void travel(void *worker, uintptr_t after)
 		if (*address != on)
 			the.stale++;
 		the.hops++;
-		a = cc__context_switch(&the.context, &on->context, NULL, 0, false);
+		a = cc__context_switch_told(&the.context, on->context.sp, NULL, 0, false, NULL, NULL);
 		on = a.worker;
 	}
-	cc__context_switch(&the.context, &on->context, NULL, 1, true);
+	cc__context_switch_told(&the.context, on->context.sp, NULL, 1, true, NULL, NULL);
 	abort();
 }
 
@@ -88,7 +88,8 @@ static void *carry(void *arg)
 			sched_yield();
 		if (turn == 2)
 			break;
-		ended = cc__context_switch(&c->context, &the.context, c, 0, false).after;
+		ended = cc__context_switch_told(&c->context, the.context.sp, c, 0, false, the.stack,
+		                                the.stack + STACK).after;
 		if (cc__tls_get() != c)
 			the.wrong_record++;
 		cc__store(&the.turn, ended != 0 ? 2 : 1 - c->number, CC__RELEASE);
@@ -105,7 +106,7 @@ TEST(context_sees_the_storage_of_the_thread_it_is_on)
 
 	the.stack = cc__pages_map(STACK);
 	cc__stack_tools_init(&the.tools, the.stack, STACK);
-	cc__context_make(&the.context, &the.tools, the.stack, the.stack + STACK, travel);
+	cc__context_make(&the.context, the.stack, the.stack + STACK, travel);
 	for (unsigned i = 0; i < 2; i++) {
 		c[i].number = i;
 		REQUIRE_EQ(pthread_create(&t[i], NULL, carry, &c[i]), 0);
@@ -119,6 +120,7 @@ TEST(context_sees_the_storage_of_the_thread_it_is_on)
 	/* Not ours to promise: what a plain thread-local would have read. */
 	printf("      %u of %u reads of a plain _Thread_local were of the other thread\n",
 	       the.stale, the.hops);
+	cc__tools_ended(the.stack + STACK);
 	cc__stack_tools_fini(&the.tools, the.stack, STACK);
 	cc__pages_unmap(the.stack, STACK);
 }

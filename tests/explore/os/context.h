@@ -5,13 +5,10 @@
 #define CC__OS_CONTEXT_H
 
 #include "engine.h"
+#include "os/tools.h"
 
 struct cc__context {
 	mc_ctx *sp;	/* means something while switched out */
-};
-
-struct cc__stack_tools {
-	unsigned valgrind;
 };
 
 struct cc__arrival {
@@ -28,18 +25,11 @@ static inline void cc__context_begin(void *main)
 	((cc__context_main *)main)(a.worker, a.after);
 }
 
-static inline void cc__context_make(struct cc__context *c, const struct cc__stack_tools *t,
-                                    void *bottom, void *top, cc__context_main *main)
+static inline void cc__context_make(struct cc__context *c, void *bottom, void *top,
+                                    cc__context_main *main)
 {
-	(void)t, (void)bottom, (void)top;
+	(void)bottom, (void)top;
 	c->sp = mc_ctx_new(cc__context_begin, (void *)main);
-}
-
-/* Another fiber goes on where the last one ended: the context is the same. */
-static inline void cc__context_on(struct cc__context *c, const struct cc__stack_tools *t,
-                                  void *bottom, void *top)
-{
-	(void)c, (void)t, (void)bottom, (void)top;
 }
 
 static inline void cc__context_adopt(struct cc__context *c)
@@ -47,7 +37,6 @@ static inline void cc__context_adopt(struct cc__context *c)
 	c->sp = mc_ctx_self();
 }
 
-static inline void cc__context_entered(void) {}
 static inline void cc__control_reset(void) {}
 static inline uint64_t cc__control_renew(void)
 {

@@ -1,0 +1,48 @@
+/* tools.h - what AddressSanitizer, ThreadSanitizer and Valgrind are told of stacks and switches.
+ *
+ * One build of the library serves programs with and without sanitizers: their functions are weak
+ * references, and cc__tools says which of them the process has.
+ *
+ * TOOLS-1  With a sanitizer every switch takes the long way (os/carry.h), so a program without
+ *          one pays nothing for it.
+ * TOOLS-2  TSan knows each task as a flow of control of its own, from its first run to its end.
+ *          Its handle lies in the highest 8 bytes of the task's stack, which no frame uses.
+ * TOOLS-3  In a program with TSan a switch orders nothing, because fibers that share a
+ *          worker may race all the same.  (A library that is itself compiled with TSan is
+ *          tested by its own atomics, and there a switch orders.) */
+#ifndef CC__OS_TOOLS_H
+#define CC__OS_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CC__TOOL_ASAN = 1, CC__TOOL_TSAN = 2 };
+
+/* CC__TOOL_*; constant from the start of the process. */
+extern unsigned char cc__tools __attribute__((visibility("hidden")));
+
+/* What the tools keep with a piece of stack memory, however many contexts live on it one after
+ * another. */
+struct cc__stack_tools {
+	unsigned valgrind;
+};
+
+/* Tell the tools of a new stack [bottom, bottom + size), and of its end. */
+void cc__stack_tools_init(struct cc__stack_tools *t, void *bottom, size_t size);
+void cc__stack_tools_fini(struct cc__stack_tools *t, void *bottom, size_t size);
+
+/* The calling thread will switch from its own stack to others and back. */
+void cc__tools_adopt(void);
+
+/* A context will begin on a stack; it has ended and another one runs. */
+void cc__tools_new(void *bottom, void *top);
+void cc__tools_ended(void *top);
+
+/* Before a switch to the stack [bottom, top), or to the thread's own if bottom is NULL.  *fake
+ * is given back afterwards; fake is NULL if the caller's context ends here. */
+void cc__tools_leave(void **fake, void *bottom, void *top);
+/* After it, on the stack that was left before; the first thing on a new one, with NULL. */
+void cc__tools_arrive(void *fake);
+
+#endif
