@@ -61,6 +61,11 @@ struct cc__fiber *cc__inbox_close(struct cc__inbox *b)
 	return oldest_first(b, cc__xchg(&b->newest, &closed, CC__ACQUIRE));
 }
 
+bool cc__inbox_closed(const struct cc__inbox *b)
+{
+	return cc__load(&b->newest, CC__RELAXED) == &closed;	/* Relaxed: our own, or a hint */
+}
+
 void cc__inbox_open(struct cc__inbox *b)
 {
 	cc__store(&b->newest, NULL, CC__RELAXED);	/* Relaxed: before its worker is there */

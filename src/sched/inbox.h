@@ -26,6 +26,8 @@ struct cc__fiber *cc__inbox_take(struct cc__inbox *b);
 /* The same, and nothing more can be pushed. */
 struct cc__fiber *cc__inbox_close(struct cc__inbox *b);
 void cc__inbox_open(struct cc__inbox *b);
+/* Whether it is closed; exact to the worker that has closed it. */
+bool cc__inbox_closed(const struct cc__inbox *b);
 
 /* The oldest of a chain, off it; NULL: there was none left. */
 static inline struct cc__fiber *cc__chain_pop(struct cc__fiber **oldest)

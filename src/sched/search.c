@@ -369,6 +369,9 @@ static void end_life(struct cc__worker *w)
 	/* Relaxed: our own. */
 	const bool retired = cc__load(&w->life, CC__RELAXED) == CC__LIFE_DRAINING;
 
+	/* Before it counts as dead: a wake that goes to an open inbox now waits for ever. */
+	CC__ASSERT(!retired || (cc__inbox_closed(&w->inbox) && cc__inbox_closed(&w->own)),
+	           "worker: it retires and leaves an inbox open (N2)");
 	lives(w, CC__LIFE_DEAD);
 	if (retired) {
 		/* Seq_cst: before the look in cc__sysmon_poke, as a worker that wakes. */

@@ -317,6 +317,26 @@ TEST(statistics_count_the_reserve)	/* covers: RES-44/f LIF-56/u */
 	CHECK_EQ(cc_runtime_free(b.rt), 0);
 }
 
+/* ---- a temporary worker retires ---- */
+
+/* A wake for a fiber that it ran last would go there, and nobody would look. */
+TEST(retired_worker_has_closed_its_inboxes)	/* covers: SCH-75/s LIF-53/s */
+{
+	CCConfig c = config_of(1, 2, CC_MSEC);
+	struct behind b = {0};
+	struct cc__worker *w;
+
+	c.worker_idle = CC_MSEC;
+	b.rt = runtime_with(&c);
+	blockers_begin(&b, 2);
+	blockers_end(&b);
+	w = sched_of(b.rt)->worker[1];
+	TEST_UNTIL(cc__load(&w->life, CC__RELAXED) == CC__LIFE_DEAD);
+	CHECK(cc__inbox_closed(&w->inbox));
+	CHECK(cc__inbox_closed(&w->own));
+	CHECK_EQ(cc_runtime_free(b.rt), 0);
+}
+
 /* ---- why it does not grow ---- */
 
 static CCRuntime *runtime_with_log(unsigned workers, unsigned most, struct log *l)
