@@ -18,6 +18,7 @@
 #include "sched/worker.h"
 
 enum { WHEN = 2 * CC_SEC / CC__TIMER_UNIT * CC__TIMER_UNIT };	/* the clock begins at one */
+#define LATER (2 * (cc_time)WHEN)
 
 static struct cc__sched home;
 static struct cc__worker wheel;
@@ -60,7 +61,7 @@ static bool kept;	/* the keeper was told */
 void cc__idle_timer(struct cc__idle *i, cc_time deadline)
 {
 	(void)i;
-	MC_ASSERT(deadline == WHEN);
+	MC_ASSERT(deadline == WHEN || deadline == LATER);
 	kept = true;
 }
 
@@ -113,11 +114,16 @@ static struct cc__fiber *frame_for(int which)
 	return f;
 }
 
-static void spawn(int which)
+static void spawn_at(int which, cc_time when)
 {
 	struct cc__fiber *f = frame_for(which);
 
-	MC_ASSERT(cc__later_set(&home, NULL, f, task[which].id, WHEN));
+	MC_ASSERT(cc__later_set(&home, NULL, f, task[which].id, when));
+}
+
+static void spawn(int which)
+{
+	spawn_at(which, WHEN);
 }
 
 /* Its time has passed. */
@@ -166,16 +172,27 @@ static void recall_and_spawn(void)
 	spawn(1);
 }
 
+static void recall_and_spawn_for_another_time(void)
+{
+	recall(0);
+	spawn_at(1, LATER);
+}
+
+static void run_until(cc_time now)
+{
+	cc__timers_run(&wheel.timers, now, UINT_MAX, cc__later_fire);
+}
+
 static void run(void)
 {
-	cc__timers_run(&wheel.timers, WHEN, UINT_MAX, cc__later_fire);
+	run_until(WHEN);
 }
 
 /* Who looks makes it WAITED: the lock decides then. */
 static int see(const CCFiberInfo *info, void *arg)
 {
 	(void)arg;
-	MC_ASSERT(info->id == 1);
+	MC_ASSERT(info->id == 1 || info->id == 2);
 	return 0;
 }
 
@@ -230,6 +247,20 @@ static void both_ended(void)
 	mc_outcome(task[0].frame == task[1].frame ? "same" : "other");
 }
 
+/* The wheel has reached the first one's time only: that one's timer, on its way while the frame
+ * was given out again, is nothing to the second. */
+static void second_waits_for_its_time(void)
+{
+	ended(0);
+	if (cc__peek(&begun[1]) != 0)
+		mc_fail("later: the timer of a recalled task began the next task in its frame");
+	MC_ASSERT(cc__timers_earliest(&wheel.timers) <= LATER);
+	run_until(LATER);
+	ended(1);
+	MC_ASSERT(wheel.timers.levels == 0 && wheel.timers.reached.first == NULL);
+	mc_outcome(task[0].frame == task[1].frame ? "same" : "other");
+}
+
 SCENARIO(later_recall_against_its_time, .init = one_task, .body = {recall_first, run},
          .final = first_ended, .outcomes = "recalled begun")
 SCENARIO(later_recall_of_a_seen_one_against_its_time, .init = one_seen_task,
@@ -242,6 +273,19 @@ SCENARIO(later_look_against_a_late_spawn, .init = no_task, .body = {spawn_late, 
          .final = first_ended, .outcomes = "begun")
 SCENARIO(later_timer_and_the_next_life, .init = one_task, .body = {recall_and_spawn, run},
          .bound = 2, .final = both_ended, .outcomes = "same other")
+SCENARIO(later_timer_and_another_start, .init = one_task,
+         .body = {recall_and_spawn_for_another_time, run}, .bound = 2,
+         .final = second_waits_for_its_time, .outcomes = "same other")
+/* Seen, so the timer takes the lock between its look at the handle and the mark. */
+SCENARIO(later_timer_of_a_seen_one_and_another_start, .init = one_seen_task,
+         .body = {recall_and_spawn_for_another_time, run}, .bound = 2,
+         .final = second_waits_for_its_time, .outcomes = "same other")
+SCENARIO(later_timer_of_a_seen_one_and_the_next_life, .init = one_seen_task,
+         .body = {recall_and_spawn, run}, .bound = 2, .final = both_ended,
+         .outcomes = "same other")
+SCENARIO(later_look_against_timer_and_another_start, .init = one_seen_task,
+         .body = {recall_and_spawn_for_another_time, run, look}, .bound = 1, .weak = 1,
+         .final = second_waits_for_its_time, .outcomes = "same other")
 SCENARIO(later_time_against_the_end, .init = one_task, .body = {cancel, run}, .bound = 2,
          .weak = 1, .final = first_ended)
 SCENARIO(later_spawn_against_the_end, .init = no_task, .body = {spawn_first, cancel},

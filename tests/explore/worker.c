@@ -500,6 +500,57 @@ static void yielders_and_one(void)
 WORKER_SCENARIO(worker_yield, .init = start_with_yielders, .body = {push_first}, .daemon = 1,
                 .final = yielders_and_one) /* covers: RES-57/m */
 
+/* A thief takes what is in the worker's queue and runs it, at any moment: a second worker
+ * without a search, so that all of it stays small. */
+static struct cc__worker thief;
+
+static void be_thief(void)
+{
+	struct cc__worker *w = &thief;
+
+	be_thread();
+	w->sched = &sched;
+	w->idle = sched.idle;
+	w->nap = &sched.idle->nap[1];
+	w->id = 2;
+	w->age_at = CC_FOREVER;
+	w->thread = &record[mc_self()];
+	w->thread->worker = w;
+	cc__runq_init(&w->queue);
+	cc__timers_init(&w->timers);
+	cc__context_adopt(&w->context);
+}
+
+static void steal_and_run(void)
+{
+	be_thief();
+	if (cc__runq_steal(&sched.worker[0]->queue, CC__TAKE_STARTED, 0, &thief.loot)) {
+		cc__worker_move_in_loot(&thief, &thief.loot);
+		cc__worker_run(&thief);
+	}
+	cc__frame_cache_flush(&thief.frames);
+	cc__stack_put_list(&sched.stacks, &thief.stacks);
+}
+
+static void start_with_two_yielders(void)
+{
+	start();
+	spawn_in_init(NULL, spawn_and_yield, NULL);
+}
+
+static void both_yielded(void)
+{
+	MC_ASSERT(turns[0] == 2 && turns[1] == 2);
+	two_run();
+	mc_outcome("%s", cc__peek(&thief.picks) > 0 ? "stolen" : "alone");
+}
+/* Who yields is found in the queue only when the switch away from it is over (D2): else its
+ * context is resumed while it runs, or before it is saved.  The first to yield goes the long
+ * way, since what is next has not started; the second takes its turn. */
+WORKER_SCENARIO(worker_yields_under_a_thief, .weak = MC_NONE, .bound = 1, .init = start_with_two_yielders,
+                .body = {steal_and_run}, .daemon = 1, .final = both_yielded,
+                .outcomes = "stolen alone") /* covers: RES-57/m */
+
 static int join_inside(void *arg)
 {
 	CCTask mine;

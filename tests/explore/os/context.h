@@ -53,7 +53,10 @@ static inline struct cc__arrival cc__context_switch(struct cc__context *from,
 {
 	struct mc_arrival a;
 
-	from->sp = mc_ctx_self();
+	/* Written once: whoever resumes too early reads what is there and is told so by the
+	 * engine ("resumed while running"), not that two accesses race. */
+	if (from->sp != mc_ctx_self())
+		from->sp = mc_ctx_self();
 	if (last)
 		mc_ctx_end_with(to->sp, worker, after);
 	a = mc_switch_with(to->sp, worker, after);
