@@ -1,0 +1,127 @@
+# findings.monitor: blocked workers, what TSan says with a monitor that looks often, and bugs
+# that are planted into copies of the sources.
+# shellcheck shell=bash disable=SC2154
+
+# blocked_delay: b4.c spawns a task 0.3 s after so many fibers have blocked in sleep(2), and
+# prints when it ran.  At most two intervals (10 ms each) and 5 ms later, the worst of all runs.
+blocked_delay() {
+	local rounds=1 workers blockers round at delay worst
+	[ "${LONG:-0}" != 1 ] || rounds=20
+	compiled "$out/b4" "$CC_FINDINGS/b4.c" cc || { show blocked_delay none built FAIL; return; }
+	for workers in 1 2 4; do
+		worst=
+		for ((round = 0; round < rounds; round++)); do
+			for ((blockers = 1; blockers <= workers; blockers++)); do
+				"$out/b4" $workers 0 $blockers >"$out/b4.$workers.$blockers" 2>>"$log" &
+			done
+			wait
+			for ((blockers = 1; blockers <= workers; blockers++)); do
+				cat "$out/b4.$workers.$blockers" >>"$log"
+				at=$(awk '{ print $1 }' "$out/b4.$workers.$blockers")
+				delay=$(awk "BEGIN { print ($at - 0.3) * 1000 }")
+				worst=$(awk "BEGIN { print \"$worst\" == \"\" || $delay > \"$worst\" + 0 ? $delay : $worst }")
+			done
+		done
+		most "blocked_ms_workers_$workers" "$worst" 25
+	done
+}
+
+# tsan_reports NAME PROGRAM...: with a monitor that looks every millisecond, 0 reports.
+tsan_reports() {
+	local name=$1 program text=$out/tsan.txt status=0
+	shift
+	: >"$text"
+	for program in "$@"; do
+		CC_SCALE_INTERVAL_MS=1 setarch "$(uname -m)" -R timeout 300 "$program" >>"$text" 2>&1 </dev/null
+	done
+	cat "$text" >>"$log"
+	equal "$name" "$(grep -c 'WARNING: ThreadSanitizer' "$text")" 0
+	return $status
+}
+
+# Tests with fibers that keep their workers; with LONG=1 the whole suite and the examples that
+# end by themselves, 20 times.  Tests of the defaults say that the interval is another one:
+# reports are counted, not verdicts.
+monitor_tsan() {
+	local build=build/ladder/tsan round
+	if ! command -v clang >/dev/null; then
+		skip tsan_monitor_1ms "no clang"
+		return
+	fi
+	cmake -S . -B $build -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DCCC_DEBUG_CHECKS=ON -DCCC_SANITIZE=thread -DCCC_TEST_FLAGS=-O1 >>"$log" 2>&1
+	cmake --build $build -j 2 --target sysmon_pool_test >>"$log" 2>&1
+	tsan_reports tsan_monitor_1ms $build/tests/sysmon_pool_test
+	long tsan_monitor_1ms_suite || return
+	cmake --build $build -j 2 >>"$log" 2>&1
+	for ((round = 1; round <= 20; round++)); do
+		tsan_reports "tsan_monitor_1ms_suite_$round" $build/tests/*_test \
+			$(find $build/examples -maxdepth 1 -type f -executable ! -name '*server*')
+	done
+}
+
+# plant FILE OLD NEW: a copy of the sources in $out/planted with one line changed.
+plant() {
+	rm -rf "$out/planted"
+	cp -r src "$out/planted"
+	python3 - "$out/planted/$1" "$2" "$3" <<-'END'
+		import sys
+		path, old, new = sys.argv[1:]
+		text = open(path).read()
+		if text.count(old) != 1:
+		    sys.exit(f"{path}: '{old}' is there {text.count(old)} times")
+		open(path, "w").write(text.replace(old, new))
+	END
+}
+
+# found NAME SCENARIO MESSAGE: the explorer finds what was planted, in under 30 s of search,
+# and says MESSAGE.
+found() {
+	local name=$1 scenario=$2 message=$3 text=$out/planted.txt seconds
+	timeout 300 tools/explore --src "$PWD/$out/planted" --only "$scenario" --no-replays >"$text" 2>&1
+	cat "$text" >>"$log"
+	seconds=$(sed -n "s/^$scenario .* \([0-9.]*\)s  FAIL: .*$message.*/\1/p" "$text" | head -1)
+	below "$name" "$seconds" 30
+}
+
+# E3: the timer of a recalled delayed task does not ask whose frame it is by now.
+# E4: a fiber that yields is visible to thieves before it has been switched away from, on the
+# short way and on the long one.
+planted_races() {
+	plant sched/later.c \
+		'(cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID) == id &&' \
+		'cc__load(&f->handle, CC__ACQUIRE) + id != 0 &&' &&
+		found planted_later_s later_timer_of_a_seen_one_and_another_start \
+			'began the next task in its frame'
+	plant sched/worker.c \
+		'leave(w, &f->run.context, next, AFTER_TURN, false);' \
+		'cc__runq_leave(&w->queue), leave(w, &f->run.context, next, AFTER_TURN, false);' &&
+		found planted_turn_s worker_yields_under_a_thief 'not ordered after its save'
+	plant sched/worker.c \
+		'leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);' \
+		'settle_yield(w, f), leave(w, &f->run.context, next, AFTER_NOTHING, false);' &&
+		found planted_yield_s worker_yields_under_a_thief 'not ordered after its save'
+}
+
+# E2: the last error instead of the first.
+planted_error() {
+	local begin text=$out/planted.txt
+	plant scope/nursery.c \
+		'cc__cas(&n->error, &none, (uint32_t)error, CC__RELAXED, CC__RELAXED)' \
+		'cc__xchg(&n->error, (uint32_t)error, CC__RELAXED) == none' || return
+	# shellcheck disable=SC2046 # a list of words
+	cc -std=gnu11 -O1 -w -DCC_FIBER_QUEUE_INITIAL=4096 -D_GNU_SOURCE -I"$out/planted" -Iinclude -Itests \
+		$(find "$out/planted" -name '*.c' ! -path '*aarch64*') "$out"/planted/os/*_"$(uname -m)".S \
+		tests/test_main.c tests/unit/nursery_error_test.c -lpthread \
+		-o "$out/planted_error" >>"$log" 2>&1 || { show planted_error_s none "< 30" FAIL; return; }
+	begin=$(date +%s%N)
+	timeout 60 "$out/planted_error" >"$text" 2>&1
+	below planted_error_s "$(ratio $(($(date +%s%N) - begin)) 1000000000)" 30
+	cat "$text" >>"$log"
+	equal planted_error_tests "$(failed_of "$text")" 5
+}
+
+part blocked_delay
+part monitor_tsan
+part planted_races
+part planted_error
