@@ -6,13 +6,13 @@
  * what to set where posix_spawn or fork is called by hand.
  *
  *	CCProcess *p;
- *	int status;
+ *	int status, err;
  *
  *	cc_try(cc_process_spawn(&p, NULL, (char *[]){"gzip", "-k", "data", NULL}));
- *	if (cc_process_wait(p, cc_after(CC_SEC), &status) != 0) {
+ *	if ((err = cc_process_wait(p, cc_after(CC_SEC), &status)) != 0) {
  *		cc_process_kill(p, SIGKILL);
  *		cc_shield_scope(CC_FOREVER)
- *			cc_process_wait(p, CC_FOREVER, &status);
+ *			err = cc_process_wait(p, CC_FOREVER, &status);
  *	}
  *	cc_process_free(p); */
 #ifndef CCC_PROCESS_H
@@ -59,8 +59,8 @@ typedef struct CCProcessOptions {
  *
  * Any thread.  Does not park, but keeps the thread until the program has been loaded, usually
  * for less than a millisecond. */
-CC_API int cc_process_spawn(CCProcess **process, const CCProcessOptions *options,
-                            char *const argv[]);
+CC_API CC_MUST_CHECK int cc_process_spawn(CCProcess **process, const CCProcessOptions *options,
+                                          char *const argv[]);
 
 /* Wait until the process has ended.  *status, unless status is NULL, is what waitpid reports:
  * see WIFEXITED, WEXITSTATUS, WIFSIGNALED and WTERMSIG in <sys/wait.h>.  Any number of callers
@@ -78,7 +78,7 @@ CC_API int cc_process_spawn(CCProcess **process, const CCProcessOptions *options
  * not end the process.
  *
  * Any thread.  May park.  Cancellation point. */
-CC_API int cc_process_wait(CCProcess *process, cc_time deadline, int *status);
+CC_API CC_MUST_CHECK int cc_process_wait(CCProcess *process, cc_time deadline, int *status);
 
 /* Send the signal to the process.  Never reaches another process that has been given the same
  * number.

@@ -65,6 +65,13 @@ void cc__control_restore(uint64_t words);
 struct cc__arrival cc__switch_stack(void **save, void *to, void *worker, uintptr_t after);
 /* Lays a frame out below `top`, whose highest 8 bytes stay unused (TOOLS-2). */
 void *cc__context_frame(void *top, cc__context_main *main);
+extern const char cc__switch_stack_end[];	/* behind its last instruction */
+
+/* Whether the instruction at pc is one of the switch. */
+static inline bool cc__in_switch(const char *pc)
+{
+	return (uintptr_t)pc >= (uintptr_t)cc__switch_stack && pc < cc__switch_stack_end;
+}
 
 /* A context that will begin in `main` at `top` (16-aligned) of the stack [bottom, top).  `main`
  * never returns. */

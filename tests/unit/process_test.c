@@ -400,7 +400,7 @@ static int wait_within_nursery(void *arg)
 	CHECK_EQ(cc_nursery_init(&n, &(CCNurseryOptions){.deadline = end}), 0);
 	CHECK_EQ(cc_process_wait(p, CC_FOREVER, NULL), ETIMEDOUT);
 	CHECK(cc_now() >= end);
-	(void)cc_nursery_join(&n);
+	CHECK_EQ(cc_nursery_join(&n), 0);
 	kill_and_free(p);
 	return 0;
 }
@@ -462,7 +462,7 @@ TEST(process_that_has_ended_is_reported_to_a_cancelled_caller)
 	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
 	CHECK_EQ(cc_nursery_spawn(&n, NULL, wait_when_cancelled, &w), 0);
 	CHECK_EQ(cc_nursery_cancel(&n, 0), 0);
-	(void)cc_nursery_join(&n);
+	CHECK_EQ(cc_nursery_join(&n), 0);
 	CHECK_EQ(w.result, 0);
 	CHECK_EQ(WEXITSTATUS(w.status), 5);
 	CHECK_EQ(cc_process_free(w.process), 0);

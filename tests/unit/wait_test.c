@@ -711,7 +711,7 @@ static int end_later(void *arg)
 {
 	CCToken *begin = arg;
 
-	cc_token_wait(begin, CC_FOREVER);
+	CHECK_EQ(cc_token_wait(begin, CC_FOREVER), 0);
 	cc_sleep_until(cc_now() + WAIT * CC_MSEC);
 	return 42;
 }
