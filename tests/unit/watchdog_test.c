@@ -23,7 +23,7 @@ static void hang(void *arg)
 	struct sleeper s = {.kind = FIBER, .main = sleep_for_ever, .arg = never, .result = -1};
 
 	(void)arg;
-	cc_task_spawn(NULL, &task, &(CCTaskOptions){.name = "lost"}, sleeper_main, &s);
+	CHECK_EQ(cc_task_spawn(NULL, &task, &(CCTaskOptions){.name = "lost"}, sleeper_main, &s), 0);
 	until_parked(&s);
 	raise(SIGALRM);
 }
