@@ -11,6 +11,11 @@
 #include "wait/slab.h"
 #include "wait/thread.h"
 
+/* Pauses in a turn of a watch.  (The explorer has fewer.) */
+#ifndef TURN
+#define TURN 8
+#endif
+
 /* done.user: what became of a job. */
 enum { JOB_WAITS, JOB_RUN, JOB_REFUSED };
 
@@ -30,6 +35,10 @@ struct cc__blocking_thread {
 	struct cc__os_thread os;	/* once it is named */
 	bool named;			/* the one who started it has its handle */
 	bool over;			/* counted out */
+	bool awake;			/* it is one of pool->awake */
+	bool watches;			/* it is the one that makes pool->watched true */
+	/* Its own: jobs that it runs before the next watch, and after a watch that fails. */
+	unsigned pause, penalty;
 	/* Both are the waker's while it is idle, its own otherwise. */
 	struct cc__blocking_job *job;		/* for it */
 	struct cc__blocking_thread *before;	/* those it joins when it ends */
@@ -39,6 +48,17 @@ static struct cc__slab threads = CC__SLAB_INIT(struct cc__blocking_thread, next)
 
 /* ---- jobs ---- */
 
+static uint32_t jobs_waiting(const struct cc__blocking *p)
+{
+	return cc__load(&p->waiting, CC__RELAXED);	/* Relaxed: the lock, or a hint */
+}
+
+/* Under the pool's lock. */
+static void set_waiting(struct cc__blocking *p, uint32_t n)
+{
+	cc__store(&p->waiting, n, CC__RELAXED);	/* Relaxed: the reader locks before it acts */
+}
+
 /* Under the pool's lock. */
 static void push_job(struct cc__blocking *p, struct cc__blocking_job *j)
 {
@@ -47,7 +67,7 @@ static void push_job(struct cc__blocking *p, struct cc__blocking_job *j)
 	else
 		p->last->next = j;
 	p->last = j;
-	p->waiting++;
+	set_waiting(p, jobs_waiting(p) + 1);
 }
 
 static struct cc__blocking_job *pop_job(struct cc__blocking *p)
@@ -56,7 +76,7 @@ static struct cc__blocking_job *pop_job(struct cc__blocking *p)
 
 	if (j != NULL) {
 		p->first = j->next;
-		p->waiting--;
+		set_waiting(p, jobs_waiting(p) - 1);
 	}
 	return j;
 }
@@ -114,12 +134,24 @@ static void join_all(struct cc__blocking_thread *t)
 
 /* ---- a thread waits for a job ---- */
 
+/* Under the lock: t has looked. */
+static void looked(struct cc__blocking_thread *t)
+{
+	struct cc__blocking *p = t->pool;
+
+	p->looking--;
+	p->awake -= t->awake;
+	if (t->watches)
+		p->watched = false;
+	t->awake = t->watches = false;
+}
+
 /* Under the lock. */
 static bool take_job(struct cc__blocking_thread *t)
 {
 	if ((t->job = pop_job(t->pool)) == NULL)
 		return false;
-	t->pool->looking--;
+	looked(t);
 	return true;
 }
 
@@ -143,7 +175,7 @@ static bool look(struct cc__blocking_thread *t, struct cc__waiter *w, struct cc_
 
 	if (take_job(t))
 		return false;
-	p->looking--;
+	looked(t);
 	if (!p->closing) {
 		cc__waitq_prepend(&p->idle, w);
 		return true;
@@ -190,22 +222,57 @@ static bool job_unpublish(void *object, struct cc__waiter *w)
 
 static const struct cc__waitable_ops job_ops = {job_try, job_publish, job_unpublish};
 
+/* How many jobs pass without a watch after one that saw none. */
+enum { PENALTY_MOST = 64 };
+
+static void relax_for_a_turn(void)
+{
+	for (unsigned n = 0; n < TURN; n++)
+		cc__relax();
+}
+
+/* t watches the queue.  (A job that comes goes to any thread that looks.) */
+static void watch(struct cc__blocking_thread *t)
+{
+	const struct cc__blocking *p = t->pool;
+	unsigned turns = 0;
+
+	while (jobs_waiting(p) == 0 && turns++ < p->watch)
+		relax_for_a_turn();
+	if (jobs_waiting(p) != 0)
+		t->penalty = 0;
+	else if (t->penalty < PENALTY_MOST)
+		t->penalty = t->penalty == 0 ? 1 : 2 * t->penalty;
+	t->pause = t->penalty;
+}
+
 /* NULL: t is counted out. */
 static struct cc__blocking_job *next_job(struct cc__blocking_thread *t)
 {
 	struct cc__waiter w = {.io = t};
 
+	if (t->watches)
+		watch(t);
 	cc__fiber_wait(t, &job_ops, &w, cc__from_now(t->pool->idle_time));
 	return t->job;
 }
 
-/* Before the caller knows that its job is done: should it have another, this
- * thread is there for it. */
-static void look_again(struct cc__blocking *p)
+/* Before the caller knows that its job is done: should it have another, this thread is
+ * there for it. */
+static void look_again(struct cc__blocking_thread *t)
 {
+	struct cc__blocking *p = t->pool;
+	const bool due = p->watch > 0 && t->pause == 0;
+
 	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
 	p->looking++;
+	p->awake++;
+	t->awake = true;
+	t->watches = due && !p->watched;
+	p->watched |= t->watches;
 	cc__unlock(&p->idle.lock);
+	if (t->pause > 0)
+		t->pause--;
 }
 
 static void thread_main(void *arg)
@@ -218,7 +285,7 @@ static void thread_main(void *arg)
 	while ((j = next_job(t)) != NULL) {
 		int value = j->fn(j->arg);
 
-		look_again(t->pool);
+		look_again(t);
 		tell(j, JOB_RUN, value);
 	}
 	cc__thread_end(t->record);
@@ -288,7 +355,7 @@ static void start_failed(struct cc__blocking *p)
 	if (--p->live == 0) {
 		j = p->first;
 		p->first = NULL;
-		p->waiting = 0;
+		set_waiting(p, 0);
 	}
 	cc__unlock(&p->idle.lock);
 	for (; j != NULL; j = next) {
@@ -297,13 +364,19 @@ static void start_failed(struct cc__blocking *p)
 	}
 }
 
-/* Under the pool's lock: to the newest idle thread. */
-static bool hand_over(struct cc__blocking *p, struct cc__blocking_job *j, struct cc__batch *batch)
+/* Under the pool's lock: the oldest job to the newest idle thread. */
+static bool hand_over(struct cc__blocking *p, struct cc__batch *batch)
 {
 	if (p->idle.head == NULL)
 		return false;
-	((struct cc__blocking_thread *)p->idle.head->io)->job = j;
+	((struct cc__blocking_thread *)p->idle.head->io)->job = pop_job(p);
 	return cc__waitq_take(&p->idle, batch, CC__REASON_DATA, 0);
+}
+
+/* Under the pool's lock: so many threads that are about to look take all jobs. */
+static bool enough(const struct cc__blocking *p, unsigned lookers)
+{
+	return jobs_waiting(p) <= lookers;
 }
 
 static void submit(struct cc__blocking *p, struct cc__blocking_job *j)
@@ -313,13 +386,12 @@ static void submit(struct cc__blocking *p, struct cc__blocking_job *j)
 
 	cc__batch_init(&batch);
 	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
-	if (!hand_over(p, j, &batch)) {
-		push_job(p, j);
-		if (p->waiting > p->looking && p->live < p->max) {
-			p->live++;
-			p->looking++;
-			number = ++p->started;
-		}
+	push_job(p, j);
+	if (!enough(p, p->awake) && !hand_over(p, &batch) && !enough(p, p->looking) &&
+	    p->live < p->max) {
+		p->live++;
+		p->looking++;
+		number = ++p->started;
 	}
 	cc__unlock(&p->idle.lock);
 	cc__batch_flush(&batch);
@@ -368,9 +440,10 @@ int cc_blocking(int (*fn)(void *arg), void *arg, int *result)
 
 /* ---- init and fini ---- */
 
-void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time)
+void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time,
+                       unsigned watch_turns)
 {
-	*p = (struct cc__blocking){.max = max, .idle_time = idle_time};
+	*p = (struct cc__blocking){.max = max, .idle_time = idle_time, .watch = watch_turns};
 }
 
 /* Idle threads end.  Those that are busy find out by themselves. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "os/cpus.h"
 #include "os/fork.h"
 #include "sched/later.h"
 #include "sched/local.h"
@@ -239,7 +240,8 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	cc__fence_heavy_start();
 	cc__poll_init(&s->poll, &s->config.allocator);
 	s->poll.unattended = cc__worker_unattended;
-	cc__blocking_init(&s->blocking, config->blocking_max, config->blocking_idle);
+	cc__blocking_init(&s->blocking, config->blocking_max, config->blocking_idle,
+	                  cc__cpus_allowed() > 1 ? CC__BLOCKING_WATCH : 0);
 	cc__global_init(&s->global);
 	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
 		return err;

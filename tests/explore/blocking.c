@@ -46,6 +46,7 @@ static void join_once(struct cc__os_thread t)
 	joined[t.handle] = true;
 }
 
+#define TURN 1 /* of a watch */
 #define cc__thread_start start_or_not
 #define cc__thread_join join_once
 #include "sched/blocking.c"
@@ -79,13 +80,13 @@ static int turns;	/* the job's; plain, so that two at once are a race */
 
 static void one_thread(void)
 {
-	cc__blocking_init(&pool, 1, CC_SEC);
+	cc__blocking_init(&pool, 1, CC_SEC, 0);
 	alone = true;
 }
 
 static void two_threads(void)
 {
-	cc__blocking_init(&pool, 2, CC_SEC);
+	cc__blocking_init(&pool, 2, CC_SEC, 0);
 }
 
 static int job(void *arg)
@@ -118,8 +119,8 @@ static void call_twice(void)
 /* Whenever everybody sleeps: no job waits, and the bound holds. */
 static bool no_job_waits(void)
 {
-	return pool.first == NULL && pool.waiting == 0 && pool.looking == 0 &&
-	       pool.live <= pool.max;
+	return pool.first == NULL && cc__peek(&pool.waiting) == 0 && pool.looking == 0 &&
+	       pool.awake == 0 && !pool.watched && pool.live <= pool.max;
 }
 
 /* Every thread has ended, by idleness or by fini, and has been joined.  How many
@@ -130,7 +131,8 @@ static unsigned all_ended(void)
 	unsigned n = 0;
 
 	MC_ASSERT(pool.live == 0 && pool.idle.head == NULL && pool.first == NULL);
-	MC_ASSERT(pool.waiting == 0 && pool.looking == 0);
+	MC_ASSERT(cc__peek(&pool.waiting) == 0 && pool.looking == 0);
+	MC_ASSERT(pool.awake == 0 && !pool.watched);
 	for (int i = 0; i < MC_THREADS; i++)
 		n += joined[i];
 	MC_ASSERT(n == started);
@@ -161,6 +163,32 @@ SCENARIO(blocking_two_callers_one_thread, .init = one_thread, .body = {call_once
 SCENARIO(blocking_two_callers_two_threads, .init = two_threads, .body = {call_once, call_once},
          .conserve = no_job_waits, .final = ended_by_idleness, .bound = 1, .weak = 1,
          .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
+
+/* ---- a thread that watches the queue ---- */
+
+/* The second call comes before the watch, during it, while its end is not known to the pool,
+ * or when the thread is idle or gone.  It is never left to a thread that has looked already. */
+static void one_watches(void)
+{
+	cc__blocking_init(&pool, 1, CC_SEC, 2);
+	alone = true;
+}
+
+/* Of two threads one watches; the other one becomes idle. */
+static void one_of_two_watches(void)
+{
+	cc__blocking_init(&pool, 2, CC_SEC, 1);
+}
+
+SCENARIO(blocking_watch_sees_the_next_job, .init = one_watches, .body = {call_twice},
+         .conserve = no_job_waits, .final = ended_by_idleness, .spurious = MC_NONE, .bound = 2,
+         .outcomes = "1 2")
+SCENARIO(blocking_watch_with_two_callers, .init = one_watches, .body = {call_once, call_once},
+         .conserve = no_job_waits, .final = ended_by_idleness, .bound = 2, .weak = 0,
+         .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
+SCENARIO(blocking_watch_beside_an_idle_thread, .init = one_of_two_watches,
+         .body = {call_once, call_once}, .conserve = no_job_waits, .final = ended_by_idleness,
+         .bound = 1, .weak = 0, .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
 
 /* ---- fini ---- */
 

@@ -186,14 +186,19 @@ void cc__poll_fini(struct cc__poll *p)
 	(void)p;
 }
 
-void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time)
+void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time, unsigned watch)
 {
-	(void)p, (void)max, (void)idle_time;
+	(void)p, (void)max, (void)idle_time, (void)watch;
 }
 
 void cc__blocking_fini(struct cc__blocking *p)
 {
 	(void)p;
+}
+
+unsigned cc__cpus_allowed(void)
+{
+	return 2;
 }
 
 void cc__pages_unmap(void *p, size_t size)

@@ -77,7 +77,7 @@ static CCTask call(CCRuntime *rt, struct call *c)
 }
 
 struct numbers {
-	unsigned live, waiting, started;
+	unsigned live, waiting, looking, started;
 };
 
 static struct numbers look_at(struct cc__blocking *p)
@@ -85,7 +85,10 @@ static struct numbers look_at(struct cc__blocking *p)
 	struct numbers n;
 
 	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
-	n = (struct numbers){.live = p->live, .waiting = p->waiting, .started = p->started};
+	n = (struct numbers){.live = p->live,
+	                     .waiting = cc__load(&p->waiting, CC__RELAXED),
+	                     .looking = p->looking,
+	                     .started = p->started};
 	cc__unlock(&p->idle.lock);
 	return n;
 }
@@ -128,7 +131,7 @@ struct place {
 static void place_begin(struct place *p, unsigned most, cc_time idle_time)
 {
 	p->rt = test_runtime();
-	cc__blocking_init(&p->pool, most, idle_time);
+	cc__blocking_init(&p->pool, most, idle_time, CC__BLOCKING_WATCH);
 }
 
 static void place_end(struct place *p)
@@ -197,6 +200,55 @@ static int see(void *arg)
 	s->thread = pthread_self();
 	pthread_getname_np(s->thread, s->name, sizeof s->name);
 	return 0;
+}
+
+/* ---- calls in a row ---- */
+
+enum { IN_A_ROW = 100 };
+
+/* How many of the calls run on another thread than the one before. */
+static int count_changes(void *arg)
+{
+	struct cc__blocking *p = arg;
+	struct seen first, next;
+	int changes = 0;
+
+	CHECK_EQ(cc__blocking_run(p, see, &first, NULL), 0);
+	for (int i = 0; i < IN_A_ROW; i++) {
+		CHECK_EQ(cc__blocking_run(p, see, &next, NULL), 0);
+		changes += !pthread_equal(first.thread, next.thread);
+		first = next;
+	}
+	return changes;
+}
+
+/* The fiber may be quicker than the thread that has just run its call: the next one is left to
+ * that thread, though another one is idle. */
+static void check_in_a_row(unsigned watch)
+{
+	struct gate g = {0};
+	struct place p;
+	struct call c = {&p.pool, block_at, &g};
+	CCTask t[2];
+
+	place_begin(&p, 2, CC_FOREVER);
+	p.pool.watch = watch;
+	for (unsigned i = 0; i < 2; i++)
+		t[i] = call(p.rt, &c);
+	until_arrived(&g, 2);
+	gate_open(&g);
+	for (unsigned i = 0; i < 2; i++)
+		CHECK_EQ(join(t[i]), 0);
+	TEST_UNTIL(look_at(&p.pool).looking == 0);
+	CHECK_EQ(look_at(&p.pool).live, 2);
+	CHECK_EQ(join(spawn(p.rt, count_changes, &p.pool)), 0);
+	place_end(&p);
+}
+
+TEST(blocking_calls_in_a_row_run_on_one_thread)
+{
+	check_in_a_row(CC__BLOCKING_WATCH);
+	check_in_a_row(0);
 }
 
 static int call_see(void *arg)
@@ -473,7 +525,7 @@ TEST(blocking_idle_threads_end)
 	const unsigned before = unjoined();
 	struct cc__blocking pool;
 
-	cc__blocking_init(&pool, 8, PAUSE);
+	cc__blocking_init(&pool, 8, PAUSE, CC__BLOCKING_WATCH);
 	for (int round = 0; round < 3; round++) {
 		grow_to(rt, &pool, 4);
 		TEST_UNTIL(look_at(&pool).live == 0);

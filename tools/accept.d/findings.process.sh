@@ -55,5 +55,19 @@ process_children() {
 	done
 }
 
+# A blocking call against a round trip of two threads by futex in the same run.
+process_blocking() {
+	local workers i
+	make all >>"$log" 2>&1
+	for workers in 1 2; do
+		for i in 1 2 3 4 5; do bench blocking_call workers=$workers | field ratio; done |
+			median >"$out/blocking.txt"
+		most "blocking_call_ratio_$workers" "$(cat "$out/blocking.txt")" 3
+	done
+	show blocking_file_ratio "$(bench blocking_file workers=2 | field ratio)" "told" ok
+	passes blocking_calls build/test blocking_test
+}
+
 part process_profiler
 part process_children
+part process_blocking
