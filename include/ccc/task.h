@@ -30,12 +30,18 @@ typedef struct CCTaskOptions {
 	CCMigration migration;
 	cc_time start;		/* a time of cc_now: it begins then, not before; 0 or one that
 				 * has passed: at once */
+	/* The least that its stack has, in bytes of address space with the guard, as CCConfig says
+	 * it; up to 1 GB.  0, or no more than the runtime's (or the nursery's, of a child): that.
+	 * A larger stack is the next doubling of the runtime's.  It counts like others (stacks_max)
+	 * and is reused like them; the task has it to itself.  What libraries need: docs/stacks.md. */
+	size_t stack_size;
 } CCTaskOptions;
 
 /* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
  * `out` the task must be joined or detached; without, it is detached from the
  * start.  `options` may be NULL.  EINVAL: no main, a name too long, no such
- * migration, or a start at CC_FOREVER; ENOMEM;
+ * migration, a start at CC_FOREVER, or a stack_size of more than 1 GB; ENOMEM: no memory, or not
+ * for one stack of that size;
  * EAGAIN: tasks already wait for stacks that the system does not grant;
  * ECANCELED: the runtime is ending (cc_runtime_free) and takes no more; whatever kept
  * the default runtime from starting.  Nothing is spawned on an error.  Any thread;

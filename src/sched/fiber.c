@@ -127,9 +127,38 @@ static char *name_place(struct cc__fiber *f)
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
 
+/* One stack is made at once: a task that no stack can be had for would never run. */
+static int check_stack_size(struct cc__stack_pool *stacks, size_t size)
+{
+	if (size <= stacks->shelf[0].size)
+		return 0;
+	return cc__stack_pool_stock(stacks, cc__stack_order_for(stacks, size)) ? 0 : ENOMEM;
+}
+
+int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *o)
+{
+	if ((o->name != NULL && strlen(o->name) >= CC__NAME_MAX) ||
+	    (unsigned)o->migration > CC_MIGRATE_PINNED || o->start == CC_FOREVER ||
+	    o->stack_size > CC__STACK_MAX)
+		return EINVAL;
+	if (o->stack_size == 0 || (s == NULL && (s = cc__sched_here()) == NULL))
+		return 0;
+	return check_stack_size(&s->stacks, o->stack_size);
+}
+
+static void want_stack(struct cc__fiber *f, size_t size)
+{
+	const unsigned order = cc__stack_order_for(&cc__fiber_home(f)->stacks, size);
+
+	if (order > 0)
+		cc__fiber_want(f, order);
+}
+
 void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
 {
 	f->home |= options->migration;
+	if (options->stack_size != 0)
+		want_stack(f, options->stack_size);
 	if (options->name == NULL)
 		return;
 	f->home |= CC__HOME_NAMED;

@@ -40,8 +40,9 @@
 
 struct cc__sched;
 
-/* The low bits of home: CCMigration; the end of payload is a name. */
-enum { CC__HOME_MIGRATION = 3, CC__HOME_NAMED = 4, CC__HOME_BITS = 7 };
+/* The low bits of home: CCMigration; the end of payload is a name; the stack that the task wants
+ * is larger than ordinary. */
+enum { CC__HOME_MIGRATION = 3, CC__HOME_NAMED = 4, CC__HOME_LARGE = 8, CC__HOME_BITS = 15 };
 
 #define CC__HANDLE_DONE ((uint64_t)1 << 63)
 #define CC__HANDLE_WAITED ((uint64_t)1 << 62)
@@ -153,6 +154,22 @@ static inline unsigned cc__fiber_order(const struct cc__fiber *f)
 	return (unsigned)(uintptr_t)cc__load(&f->stack, CC__RELAXED);	/* Relaxed: f is ours */
 }
 
+/* f gets a stack of that order at least, which is more than 0.  f is the caller's and unstarted. */
+static inline void cc__fiber_want(struct cc__fiber *f, unsigned order)
+{
+	if (order <= cc__fiber_order(f))
+		return;
+	f->home |= CC__HOME_LARGE;
+	/* Relaxed: f is ours. */
+	cc__store(&f->stack, (struct cc__stack *)(uintptr_t)order, CC__RELAXED);
+}
+
+/* It may run on the stack of another fiber, and go wherever that one does. */
+static inline bool cc__fiber_runs_anywhere(const struct cc__fiber *f)
+{
+	return (f->home & (CC__HOME_MIGRATION | CC__HOME_LARGE)) == 0;
+}
+
 /* Free frames, the next one last.  No chain: they may be in another core's cache, and an
  * array says which will be needed before the one in front of it has come. */
 enum { CC__FRAMES = 128, CC__FRAMES_AHEAD = 4 };
@@ -196,6 +213,10 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache);
 /* How many the process has. */
 size_t cc__frames_made(void);
 
+/* 0 if a task of s may have these options, or EINVAL; ENOMEM if the system grants not one stack of
+ * the size they ask for.  s is NULL: the caller's scheduler, if it has one. */
+int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options);
+/* Of what has been checked. */
 void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
 
 /* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's, and so is the

@@ -99,7 +99,7 @@ bool cc__sched_run_here(CCTask task, int *result)
 		return false;
 	/* A child of a nursery parks its joiner: its scope need not be inside of the joiner's, and
 	 * what it runs expects a stack of its own. */
-	if (cc__fiber_stays(f) || cc__fiber_nursery(f) != NULL) {
+	if (!cc__fiber_runs_anywhere(f) || cc__fiber_nursery(f) != NULL) {
 		cc__worker_move_in(w, f);
 		return false;
 	}
@@ -140,8 +140,9 @@ struct cc__child *cc__sched_child_next(const void *nursery, int result)
 	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
 
 	/* Relaxed: our own.  (Who leaves something behind, or is a copy of the process, goes
-	 * the way of all fibers.) */
-	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at || s->member != NULL || cc__forked() ||
+	 * the way of all fibers; and so does a child on a large stack, which is not for the next.) */
+	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at || s->member != NULL ||
+	    (f->home & CC__HOME_LARGE) || cc__forked() ||
 	    (next = cc__runq_take_child(&w->queue, nursery, true)) == NULL)
 		return NULL;
 	CC_POINT("task.ended", &f->parker);

@@ -188,6 +188,7 @@ int cc_task_recall(CCTask task)
 	s = cc__fiber_home(f);
 	/* mutant: swap cc__word_recall survives: f is ours, and who we are stays. */
 	here = cc__worker_here();
+	cc__store(&f->stack, NULL, CC__RELAXED);	/* Relaxed: f is ours (F2) */
 	cc__word_recall(&f->parker);
 	cc__frame_put(here != NULL ? &here->frames : NULL, f);
 	count_recalled(s, here);

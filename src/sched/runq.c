@@ -180,7 +180,8 @@ static bool any_of(const struct cc__lane *r)
 	return cc__load(&r->head, CC__RELAXED) != cc__load(&r->tail, CC__RELAXED);
 }
 
-struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, bool next)
+struct cc__fiber *cc__runq_take_newest(struct cc__runq *q, const void *nursery, bool next,
+                                       uintptr_t unfit)
 {
 	struct cc__lane *r = &q->lane[CC__FRESH];
 	struct cc__fiber *f = NULL;
@@ -191,7 +192,7 @@ struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, b
 	if (tail != cc__load(&r->head, CC__RELAXED) && !(next && any_of(&q->lane[CC__READY]))) {
 		f = r->slot[(tail - 1) & r->mask];
 		/* It is in our queue, so nobody runs it and it is what it was. */
-		if (cc__fiber_nursery(f) == nursery && (next || !cc__fiber_stays(f))) {
+		if (cc__fiber_nursery(f) == nursery && (f->home & unfit) == 0) {
 			cc__lane_cut_newest(r, tail - 1);
 		} else {
 			f = NULL;

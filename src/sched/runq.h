@@ -340,9 +340,18 @@ static inline struct cc__fiber *cc__runq_turn(struct cc__runq *q, struct cc__fib
 bool cc__runq_push_stolen(struct cc__runq *q, const struct cc__loot *loot);
 /* That unstarted one, if it is among the newest.  True: f is the caller's. */
 bool cc__runq_take(struct cc__runq *q, struct cc__fiber *f);
+/* As cc__runq_take_child; `unfit`: CC__HOME_* that it must not have. */
+struct cc__fiber *cc__runq_take_newest(struct cc__runq *q, const void *nursery, bool next,
+                                       uintptr_t unfit);
 /* The newest unstarted one, if it is a child of that nursery; else NULL.  `next`: and if it
- * is what cc__runq_pop would give; else if it may run where another one does. */
-struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery, bool next);
+ * is what cc__runq_pop would give; else if it may run where another one does.  A child that
+ * wants a larger stack than ordinary is not taken. */
+static inline struct cc__fiber *cc__runq_take_child(struct cc__runq *q, const void *nursery,
+                                                    bool next)
+{
+	return cc__runq_take_newest(q, nursery, next,
+	                            next ? CC__HOME_LARGE : CC__HOME_LARGE | CC__HOME_MIGRATION);
+}
 
 /* The oldest of a kind. */
 static inline struct cc__fiber *cc__runq_pop_kind(struct cc__runq *q, enum cc__kind kind)

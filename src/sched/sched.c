@@ -396,8 +396,10 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 	struct cc__birth b;
 	int err;
 
-	if (main == NULL || !cc__task_options_good(options))
+	if (main == NULL)
 		return EINVAL;
+	if (options != NULL && (err = cc__task_options_check(s, options)) != 0)
+		return err;
 	if ((t = cc__thread_here()) == NULL)
 		return ENOMEM;
 	if (s == NULL && (s = t->worker != NULL ? ((struct cc__worker *)t->worker)->sched : NULL) == NULL)

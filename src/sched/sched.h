@@ -27,7 +27,8 @@ struct cc__worker;
 enum cc__stopping { CC__RUNNING, CC__ENDING, CC__STOP_FIRST };
 
 struct cc__sched {
-	CCConfig config;		/* constant */
+	/* As malloc aligns; low bits of its address are used (CC__HOME_BITS). */
+	_Alignas(16) CCConfig config;	/* constant */
 	struct cc__stack_pool stacks;
 	struct cc__idle *idle;		/* constant */
 	struct cc__worker **worker;	/* constant; cc__sched_places of them, made on demand */

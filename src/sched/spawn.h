@@ -4,7 +4,6 @@
 #define CC__SCHED_SPAWN_H
 
 #include <errno.h>
-#include <string.h>
 
 #include "sched/worker.h"
 #include "wait/thread.h"
@@ -27,14 +26,6 @@ static inline uint64_t cc__next_id(struct cc__thread *t)
 	return t->spare_id++;
 }
 
-/* NULL is good. */
-static inline bool cc__task_options_good(const CCTaskOptions *o)
-{
-	return o == NULL || ((o->name == NULL || strlen(o->name) < CC__NAME_MAX) &&
-	                     (unsigned)o->migration <= CC_MIGRATE_PINNED &&
-	                     o->start != CC_FOREVER);
-}
-
 /* Why s takes no task; 0: it does. */
 static inline int cc__spawn_refusal(const struct cc__sched *s)
 {
@@ -49,8 +40,8 @@ static inline int cc__spawn_refusal(const struct cc__sched *s)
 	return __builtin_expect(cc__starved_any(&s->starved), 0) ? EAGAIN : 0;
 }
 
-/* By thread t: the frame of a task of s.  Options have been checked; what it runs, with what
- * and on which stack is the caller's business.  0, or nothing has happened. */
+/* By thread t: the frame of a task of s.  Options have been checked; what it runs and with what
+ * is the caller's business.  0, or nothing has happened. */
 static inline int cc__spawn_begin(struct cc__birth *b, struct cc__sched *s, struct cc__thread *t,
                                   const CCTaskOptions *options, bool detached)
 {

@@ -259,20 +259,28 @@ static inline int start(struct cc__nursery *n, struct cc__thread *t, const CCTas
 	b.f->run.main = entry;
 	b.f->payload.arg = &b.f->payload.child.what;
 	b.f->payload.child.what = child;
-	/* Relaxed: not queued yet. */
-	cc__store(&b.f->stack, (struct cc__stack *)(uintptr_t)n->order, CC__RELAXED);
+	if (__builtin_expect(n->order != 0, 0))
+		cc__fiber_want(b.f, n->order);
 	cc__spawn_end(&b);
 	return 0;
+}
+
+static int check_options(const struct cc__nursery *n, const CCTaskOptions *options)
+{
+	return options->start == 0 ? cc__task_options_check(n->sched, options) : EINVAL;
 }
 
 /* What keeps a child from being counted; 0: nothing. */
 static inline int refusal(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main)
 {
+	int err;
+
 	if (cc__forked())
 		return ENOTSUP;
-	if (!is_open(nursery) || main == NULL ||
-	    (options != NULL && (options->start != 0 || !cc__task_options_good(options))))
+	if (!is_open(nursery) || main == NULL)
 		return EINVAL;
+	if (options != NULL && (err = check_options(inside_of(nursery), options)) != 0)
+		return err;
 	return cc__scope_cancelled(&inside_of(nursery)->scope) ? ECANCELED : 0;
 }
 

@@ -83,6 +83,12 @@ void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
 	mc_fail("shim: nobody is a worker");
 }
 
+int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options)
+{
+	(void)s, (void)options;
+	mc_fail("shim: nobody has options");
+}
+
 void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
 {
 	(void)f, (void)options;
