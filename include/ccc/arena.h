@@ -58,7 +58,12 @@ CC_API CC_MUST_CHECK int cc_arena_create(CCArena **out, const CCArenaOptions *op
 CC_API CC_MUST_CHECK CCArena *cc_arena_new(void);
 
 /* With everything in it.  EBUSY, and nothing is freed: somebody has a cursor.  0 for NULL.
- * Any thread, alone; never parks. */
+ * Any thread, alone; never parks.
+ *
+ * The memory goes back to the allocator.  As long as that leaves it alone, a later call on the
+ * arena stops the program with a message that names it, or fails with EINVAL; otherwise the
+ * behaviour is undefined, as is any use of what was allocated from it, and
+ * AddressSanitizer or Valgrind report it. */
 CC_API int cc_arena_free(CCArena *arena);
 
 /* ---- allocating ---- */

@@ -105,7 +105,12 @@ CC_API CC_MUST_CHECK int cc_chan_create(CCChan **out, size_t size, size_t capaci
  * channel without `drop` are joined, or detached if the caller is cancelled.  EBUSY, and
  * nothing is freed or dropped: somebody waits for it, a send is half done, or items of the
  * pool are out or on their way back.  0 for NULL; ENOTSUP.  Any thread; may park if
- * ORDERED. */
+ * ORDERED.
+ *
+ * A call on a channel that was freed, a second free included, stops the program with a message
+ * that names the channel, as long as no new channel has its memory.  After that the call
+ * reaches the new channel, which the library cannot tell.  Nor can it tell if the call was
+ * in progress during the free. */
 CC_API int cc_chan_free(CCChan *chan);
 
 /* No more sends.  What was accepted will be received; then receivers get EPIPE.  Those

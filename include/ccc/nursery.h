@@ -129,7 +129,9 @@ CC_API int cc_nursery_cancel(CCNursery *nursery, int reason);
  * May park. */
 CC_API CC_MUST_CHECK int cc_nursery_join(CCNursery *nursery);
 
-/* The memory is about to go: stops the program if the nursery is open. */
+/* The memory is about to go: stops the program if the nursery is open.  Calls on a nursery that
+ * was joined return EINVAL as long as its memory is there; after that the behaviour is
+ * undefined, for the memory is the caller's. */
 CC_API void cc_nursery_fini(CCNursery *nursery);
 
 /* Why the caller is cancelled: 0 if it is not; the error of the child or the reason that

@@ -12,7 +12,8 @@ extern "C" {
  * result, 0 or a positive error number by custom, goes to whoever joins it. */
 typedef int cc_task_main(void *arg);
 
-/* A handle.  Copy it freely; it names one task, not the memory it used. */
+/* A handle.  Copy it freely; it names one task, not the memory it used: a call with a handle
+ * that was consumed returns EINVAL, also when its memory is another task's by then. */
 typedef struct CCTask {
 	void *frame;
 	uint64_t id;

@@ -18,7 +18,11 @@ CC_API CC_MUST_CHECK CCToken *cc_token_new(void);
 
 /* When no call is in progress and none will come; but whoever has seen it set may free it
  * while the call that set it has yet to return.  EBUSY, and nothing is freed: somebody
- * waits for it.  0 for NULL; ENOTSUP: in a child of fork.  Any thread; never parks. */
+ * waits for it.  0 for NULL; ENOTSUP: in a child of fork.  Any thread; never parks.
+ *
+ * The memory goes back to malloc.  As long as that leaves it alone, a later cc_token_set,
+ * cc_token_wait or cc_token_free stops the program with a message that names the token;
+ * otherwise the behaviour is undefined, and AddressSanitizer or Valgrind report it. */
 CC_API int cc_token_free(CCToken *token);
 
 /* Set it, and wake everybody who waits.  0, the second time too; EINVAL: NULL;

@@ -13,6 +13,7 @@
 
 void cc__chan_guard(CCChan *c, struct cc__guard *g)
 {
+	c->kind->closed(c);	/* of a channel that was freed: reports it */
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (c->guard == NULL)
 		c->guard = g;

@@ -153,6 +153,10 @@ extern const struct cc__chan_kind cc__buffered, cc__buffered_drop_old;
 extern const struct cc__chan_kind cc__locked, cc__locked_drop_old;
 extern const struct cc__chan_kind cc__owned, cc__ordered;
 
+/* The head goes back to its slab.  Until another channel has it, each call on it is reported
+ * (freed.c).  A thread that still looks for sleepers (C4) reads nothing that changes here. */
+void cc__chan_give_back(CCChan *c);
+
 /* Do it, at most until `deadline`.  The outcome, as the caller is told.  May park. */
 int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline);
 

@@ -178,6 +178,6 @@ int cc_chan_free(CCChan *c)
 	if (c->watch != 0)
 		cc__chan_freed(c);
 	else
-		cc__slab_put(c->kind->heads, c);
+		cc__chan_give_back(c);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "base/freed.h"
 #include "chan/settings.h"
 #include "os/fork.h"
 #include "wait/thread.h"
@@ -23,11 +24,22 @@ struct shard {
 	char apart[LINE - sizeof(struct cc__waitq)];
 };
 
+/* What `life` is after the free, until the memory is used for something else. */
+#define FREED UINT32_C(0xf4eed070)
+
 struct CCToken {
 	cc__a32 set;	/* UNSET, WAKING, then SET for ever */
 	char apart[LINE - sizeof(cc__a32)];
 	struct shard shard[SHARDS];
+	uint32_t life;	/* constant until the free; last: allocators write to the front */
 };
+
+/* The memory is the allocator's after the free, so this is no more than an attempt. */
+static void check_life(const CCToken *t, const char *call)
+{
+	if (__builtin_expect(t->life == FREED, 0))
+		cc__freed("token", t, "", call);
+}
 
 /* ---- to wait for it ---- */
 
@@ -91,6 +103,7 @@ int cc_token_wait(CCToken *t, cc_time deadline)
 		return ENOTSUP;
 	if (t == NULL)
 		return EINVAL;
+	check_life(t, "cc_token_wait");
 	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_TOKEN, (uintptr_t)t);
 	return cc__fiber_wait(t, &cc__token_ops, &w, deadline);
 }
@@ -105,6 +118,7 @@ int cc_token_set(CCToken *t)
 		return ENOTSUP;
 	if (t == NULL)
 		return EINVAL;
+	check_life(t, "cc_token_set");
 	/* Release: what the caller wrote, to the acquire in is_set.  Acquire: who comes
 	 * second has what the first one wrote, too. */
 	if (!cc__cas(&t->set, &unset, WAKING, CC__RELEASE, CC__ACQUIRE))
@@ -138,6 +152,7 @@ int cc_token_free(CCToken *t)
 		return ENOTSUP;
 	if (t == NULL)
 		return 0;
+	check_life(t, "a second cc_token_free");
 	for (unsigned i = 0; i < SHARDS; i++) {
 		cc__lock(&t->shard[i].q.lock, CC__RANK_WAITQ);
 		busy |= t->shard[i].q.head != NULL;
@@ -149,6 +164,7 @@ int cc_token_free(CCToken *t)
 	 * way: a set never parks. */
 	while (cc__load(&t->set, CC__ACQUIRE) == WAKING)
 		cc__thread_yield();
+	t->life = FREED;
 	cc__default_allocator.free(cc__default_allocator.context, t, sizeof *t);
 	return 0;
 }

@@ -62,7 +62,7 @@ void cc__chan_leave(CCChan *c)
 		print_times(c, "sends", &c->times[CC__SEND]);
 		print_times(c, "receives", &c->times[CC__RECV]);
 	}
-	cc__slab_put(c->kind->heads, c);
+	cc__chan_give_back(c);
 }
 
 void cc__chan_freed(CCChan *c)

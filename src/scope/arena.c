@@ -65,6 +65,7 @@ static bool replace(CCArena *a, const struct cc__arena_block *seen, struct cc__a
 /* There is too little in `seen`.  False: no memory. */
 static bool grow(CCArena *a, const struct cc__arena_block *seen)
 {
+	cc__arena_check(a, "an allocation");
 	if (a->block == 0)
 		return false;
 	/* Made without the lock: the allocator is the user's.  Of two that are made at the

@@ -20,6 +20,7 @@
 
 #include <ccc/arena.h>
 
+#include "base/freed.h"
 #include "base/lock.h"
 #include "wait/thread.h"
 
@@ -72,6 +73,7 @@ enum {
 	CC__ARENA_CLASSES = 52,
 	CC__ARENA_CLASS_MAX = 1 << 18,	/* bytes of the last class */
 };
+#define CC__ARENA_FREED UINT32_C(0xf4eea4e0)	/* or more: no arena has so many cursors */
 
 struct CCArena {
 	struct cc__arena_slot slot[CC__ARENA_SLOTS];	/* first: each in a line of its own */
@@ -85,7 +87,7 @@ struct CCArena {
 
 	/* Written under the lock, by who is alone without it; the chain below it grows only. */
 	CC__ATOMIC(struct cc__arena_block *) current;
-	cc__a32 cursors;		/* anyone: how many there are */
+	cc__a32 cursors;		/* anyone: how many there are; CC__ARENA_FREED after its free */
 	cc__a64 lost;			/* anyone: to rounding, but for what slots and larges know */
 	cc__a64 dropped;		/* anyone: ends of stretches, gaps, marks */
 
@@ -103,6 +105,15 @@ struct CCArena {
 	uint64_t marks;			/* who is alone; made so far */
 	struct cc__arena_block fixed;	/* the caller's buffer */
 };
+
+/* On slow paths: reports a use after the free.  The memory is the allocator's then, so this is no
+ * more than an attempt. */
+static inline void cc__arena_check(const CCArena *a, const char *call)
+{
+	/* Relaxed: a check, not an order. */
+	if (__builtin_expect(cc__load(&a->cursors, CC__RELAXED) >= CC__ARENA_FREED, 0))
+		cc__freed("arena", a, "", call);
+}
 
 /* Bytes that an allocation takes; 0 for what can never be had. */
 static inline size_t cc__arena_need(size_t size)

@@ -50,6 +50,7 @@ int cc_arena_trim(CCArena *a)
 		return EINVAL;
 	if (cc__forked())
 		return ENOTSUP;
+	cc__arena_check(a, "cc_arena_trim");
 	free_spare(a);
 	return 0;
 }
@@ -144,18 +145,32 @@ CCArena *cc_arena_new(void)
 	return cc_arena_create(&a, NULL) == 0 ? a : NULL;
 }
 
+/* Every call that can tell comes to cc__arena_check from now on. */
+static void be_freed(CCArena *a)
+{
+	/* Relaxed, all: we are alone. */
+	cc__store(&a->cursors, CC__ARENA_FREED, CC__RELAXED);
+	cc__store(&a->marked, 1, CC__RELAXED);
+	cc__store(&a->ends_there, 0, CC__RELAXED);
+	a->top = NULL;
+	a->fixed.room = 0;
+	a->large = SIZE_MAX;	/* nothing has a block of its own */
+}
+
 int cc_arena_free(CCArena *a)
 {
 	if (cc__forked())
 		return ENOTSUP;
 	if (a == NULL)
 		return 0;
+	cc__arena_check(a, "a second cc_arena_free");
 	if (cc__load(&a->cursors, CC__RELAXED) != 0)	/* Relaxed: a check, not an order */
 		return EBUSY;
 	cc__arena_rewind(a, a->block == 0 ? &a->fixed : NULL, 0, 0);
 	free_spare(a);
 	if (a->block == 0)
 		cc__memory_show(a->fixed.start, a->fixed.room);
+	be_freed(a);
 	free_head(a);
 	return 0;
 }
@@ -223,6 +238,7 @@ int cc_arena_stats(CCArena *a, CCArenaStats *out)
 		return EINVAL;
 	if (cc__forked())
 		return ENOTSUP;
+	cc__arena_check(a, "cc_arena_stats");
 	cc__lock(&a->lock, CC__RANK_POOL);
 	lost = cc__load(&a->lost, CC__RELAXED);	/* Relaxed, here and below: figures */
 	left = left_in_slots(a, &lost) + a->listed;

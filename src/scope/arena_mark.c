@@ -41,6 +41,13 @@ static bool has_cursors(const CCArena *a)
 	return cc__load(&a->cursors, CC__RELAXED) != 0;	/* Relaxed: a check, not an order */
 }
 
+/* Of a call that must be alone. */
+static int busy(const CCArena *a, const char *call)
+{
+	cc__arena_check(a, call);
+	return EBUSY;
+}
+
 static void set_top(CCArena *a, struct cc__arena_mark *m)
 {
 	a->top = m;
@@ -60,7 +67,7 @@ int cc_arena_mark(CCArena *a, CCArenaMark *out)
 	if (cc__forked())
 		return ENOTSUP;
 	if (has_cursors(a))
-		return EBUSY;
+		return busy(a, "cc_arena_mark");
 	if ((self = cc__self()) == NULL)
 		return ENOMEM;
 	cc__arena_clear_slots(a);
@@ -158,7 +165,7 @@ int cc_arena_reset(CCArena *a)
 	if (others_have_marks(a))
 		return EPERM;
 	if (has_cursors(a))
-		return EBUSY;
+		return busy(a, "cc_arena_reset");
 	set_top(a, NULL);
 	cc__arena_rewind(a, a->block == 0 ? &a->fixed : NULL, 0, 0);
 	a->ends = NULL;

@@ -250,18 +250,21 @@ int cc_arena_put(CCArena *a, void *piece, size_t size)
 {
 	const size_t given = class_size(size);
 	struct cc__arena_free **list;
+	bool marked;
 
 	if (a == NULL || piece == NULL || given == 0 || (uintptr_t)piece % CC_ARENA_ALIGN != 0)
 		return EINVAL;
 	if (cc__forked())
 		return ENOTSUP;
+	if ((marked = is_marked(a)))
+		cc__arena_check(a, "cc_arena_put");
 	if (is_large(a, given))
 		return put_large(a, piece);
 	CC__ASSERT(is_ours(a, piece), "arena: what is put back is not from it");
 	if (is_listed(piece, given))
 		return EINVAL;
 	cc__memory_hide(piece, given);
-	if (is_marked(a) || (list = list_of(a, given)) == NULL)
+	if (marked || (list = list_of(a, given)) == NULL)
 		return 0;	/* unused until the reset */
 	cc__lock(&a->lock, CC__RANK_POOL);
 	push(a, list, piece, given);

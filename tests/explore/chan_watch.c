@@ -1,7 +1,7 @@
 /* chan_watch.c - a watched channel is given back by the last who uses it, who sees what all of
  * them noted.
  *
- * sources: chan/watch.c */
+ * sources: chan/watch.c chan/freed.c */
 #include <ccc/fiber.h>
 
 #include "chan/watch.h"

@@ -1,4 +1,4 @@
-# findings.select: selects that do not wait, macros that evaluate their arguments once.
+# findings.select: selects that do not wait, macros that evaluate their arguments once, freed objects.
 # shellcheck shell=bash disable=SC2154
 
 # Misses of a select that does not wait, by capacity; the element moves all the time.
@@ -44,6 +44,22 @@ match_evaluates_once() {
 	passes typed_once build/test typed_once_test
 }
 
+# A receive from a freed channel ends at once, with a message that names the channel.
+freed_objects() {
+	local program=$out/use_after_free workers text named=0 runs=0
+	compiled "$program" "$CC_FINDINGS/m03b_useafterfree.c" cc -O2
+	for workers in 1 2 8 16; do
+		text=$(CC_WORKERS=$workers timeout 20 "$program" 2>&1)
+		echo "$text" >>"$log"
+		runs=$((runs + 1))
+		grep -q 'libccc: channel 0x.* was freed, and a receive uses it' <<<"$text" &&
+			named=$((named + 1))
+	done
+	equal use_after_free_named $named $runs
+	passes freed build/test freed_test
+}
+
 part match_evaluates_once
+part freed_objects
 part selects_that_miss
 part selects_explored
