@@ -433,7 +433,7 @@ static bool no_thread_at(CCRuntime *rt, unsigned place)
 
 TEST(temporary_worker_retires_and_its_place_is_used_again)	/* covers: SCH-74/u LIF-55/f */
 {
-	CCConfig config = config_of(1, 3);
+	CCConfig config = config_of(1, 2);
 	CCRuntime *rt;
 
 	config.worker_idle = 20 * CC_MSEC;
@@ -454,7 +454,7 @@ TEST(temporary_worker_retires_and_its_place_is_used_again)	/* covers: SCH-74/u L
 
 TEST(stop_finds_temporary_workers)	/* covers: SCH-74/u */
 {
-	CCRuntime *rt = runtime_of(1, 4);
+	CCRuntime *rt = runtime_of(1, 3);
 	struct crowd c;
 
 	crowd_begin(&c, rt, burn, 3, 3);
@@ -661,7 +661,7 @@ TEST(wake_does_not_wait_for_a_worker_that_is_stuck)	/* covers: SCH-64/f */
 /* A runtime whose worker 2, temporary and not the reserve, has run b's fiber. */
 static CCRuntime *runtime_with_a_guest(struct beat *b, CCTask *t, cc_time worker_idle)
 {
-	CCConfig config = config_of(1, 3);
+	CCConfig config = config_of(1, 2);
 	CCRuntime *rt;
 	struct crowd c;
 
@@ -741,7 +741,7 @@ TEST(retirement_drops_nothing)	/* covers: SCH-75/s LIF-53/s RES-15/s */
 
 TEST(timer_of_a_worker_that_has_retired_expires)	/* covers: SCH-69/u LIF-53/s */
 {
-	CCConfig config = config_of(1, 3);
+	CCConfig config = config_of(1, 2);
 	struct beat b = {0};
 	struct crowd c;
 	struct gate g = {0};
