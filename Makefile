@@ -43,7 +43,7 @@ bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 
 bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, CASE="select" for some
 	@tools/setup instructions
-	@tools/instructions $(if $(BASE),--base $(BASE)) $(CASE)
+	@tools/instructions $(if $(BASE),--base $(BASE)) $(if $(ALLOW),--allow $(ALLOW)) $(CASE)
 
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)

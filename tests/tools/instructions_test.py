@@ -87,6 +87,15 @@ class InstructionsTest(unittest.TestCase):
         self.assertRegex(text, r"\nselect_2 +995\.0 +1000\.0 +\+0\.50 %\n")
         self.assertIn("\n1 of 2 cases up by more than 1 %\n", text)
 
+    def test_what_is_allowed_is_not_marked(self):
+        self.build("old", "yield_pair 90000 126\nselect_2 1 980\n")
+        status, text = self.run_tool("--base-build", self.path("old"), "--allow", "4", "yield_pair",
+                                     "select_2")
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"\nyield_pair +126\.0 +130\.0 +\+3\.17 %\n")
+        self.assertRegex(text, r"\nselect_2 +980\.0 +1000\.0 +\+2\.04 % <<<\n")
+        self.assertIn("\n1 of 2 cases up by more than 1 % and 4 instructions\n", text)
+
     def test_counts_are_kept_in_a_file(self):
         status, text = self.run_tool("--save", self.path("kept"), "yield_pair")
         self.assertEqual(status, 0, text)
