@@ -94,7 +94,7 @@ class InstructionsTest(unittest.TestCase):
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"\nyield_pair +126\.0 +130\.0 +\+3\.17 %\n")
         self.assertRegex(text, r"\nselect_2 +980\.0 +1000\.0 +\+2\.04 % <<<\n")
-        self.assertIn("\n1 of 2 cases up by more than 1 % and 4 instructions\n", text)
+        self.assertIn("\n1 of 2 cases up by more than 1 % and 4 instructions a switch\n", text)
 
     def test_counts_are_kept_in_a_file(self):
         status, text = self.run_tool("--save", self.path("kept"), "yield_pair")
