@@ -63,8 +63,8 @@ enum cc__for {
 	CC__FOR_OTHER,		/* nobody said */
 };
 
-/* What is on. */
-enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2, CC__WATCH_LOG = 4 };
+/* What is on.  ORDER: ThreadSanitizer is told what happens before what. */
+enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2, CC__WATCH_LOG = 4, CC__WATCH_ORDER = 8 };
 
 #ifdef CC__EXPLORE
 /* The explorer watches by itself. */
@@ -72,6 +72,14 @@ enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2, CC__WATCH_LOG = 4 };
 static inline bool cc__watched(void)
 {
 	return false;
+}
+static inline void cc__happens_before(const void *at)
+{
+	(void)at;
+}
+static inline void cc__happens_after(const void *at)
+{
+	(void)at;
 }
 static inline uint64_t cc__watch_begin(void)
 {
@@ -89,6 +97,15 @@ static inline bool cc__watched(void)
 	/* Relaxed: a switch for diagnosis. */
 	return __builtin_expect(cc__load(&cc__watching, CC__RELAXED) != 0, 0);
 }
+
+/* For ThreadSanitizer, which does not see the atomics of a library that is not compiled with it:
+ * what the caller has done happens before whatever follows a cc__happens_after of the same
+ * address.  Called before the atomic operation that publishes, and after the one that
+ * acquires, where cc__watched; nothing without CC__WATCH_ORDER.  The third form also
+ * forgets what happened before at that address. */
+void cc__happens_before(const void *at);
+void cc__happens_after(const void *at);
+void cc__happens_first(const void *at);
 
 uint64_t cc__trace_number(void);
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b);

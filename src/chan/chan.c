@@ -196,7 +196,9 @@ static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 
 	cc__chan_enter(c);
 	began = cc__now();
+	cc__chan_order_begin(c, way);
 	result = do_it(c, way, item, deadline);
+	cc__chan_order_end(c, way, result);
 	cc__chan_done(c, way, began, result);
 	cc__chan_leave(c);
 	return result;

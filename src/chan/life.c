@@ -6,6 +6,7 @@
 #include "chan/settings.h"
 #include "chan/watch.h"
 #include "os/fork.h"
+#include "os/tools.h"
 #include "sched/sched.h"
 
 /* ---- which kind ---- */
@@ -109,7 +110,8 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
-	c->watch = (uint16_t)(cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED);
+	c->watch = (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
+	                      (cc__tools_order() ? CC__CHAN_ORDER : 0));
 	choose_way(c);
 	kind->init(c);
 	if (c->watch != 0)

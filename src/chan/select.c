@@ -628,12 +628,30 @@ static void with_each(const struct select *s, void (*call)(CCChan *c))
 			call(s->cases[i].on.chan);
 }
 
+static void order_begin(const struct select *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
+			cc__chan_order_begin(s->cases[i].on.chan, way_of(&s->cases[i]));
+}
+
+/* A case that was not chosen has seen nothing. */
+static void order_end(const struct select *s, int result)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
+			cc__chan_order_end(s->cases[i].on.chan, way_of(&s->cases[i]),
+			                   i == s->chosen ? result : EAGAIN);
+}
+
 static __attribute__((noinline)) int run_watched(struct select *s)
 {
 	int result;
 
 	with_each(s, cc__chan_enter);
+	order_begin(s);
 	result = run(s);
+	order_end(s, result);
 	with_each(s, cc__chan_leave);
 	return result;
 }

@@ -10,6 +10,7 @@ enum cc__chan_setting {
 	CC__CHAN_LOG = 1 << 1,		/* what happens to channels; CC_CHAN_DEBUG */
 	CC__CHAN_VERBOSE = 1 << 2,	/* every operation too; CC_CHAN_DEBUG_VERBOSE */
 	CC__CHAN_TIMING = 1 << 3,	/* how long operations take; CC_CHANNEL_TIMING */
+	CC__CHAN_ORDER = 1 << 4,	/* ThreadSanitizer is told; no variable, cc__tools_order */
 };
 
 /* Of cc__chan_setting; the same from the first call on.  Any thread. */

@@ -46,7 +46,11 @@ static void check_life(const CCToken *t, const char *call)
 static bool is_set(const CCToken *t)
 {
 	/* Acquire: what was written before it was set, from cc_token_set. */
-	return cc__load(&t->set, CC__ACQUIRE) != UNSET;
+	const bool set = cc__load(&t->set, CC__ACQUIRE) != UNSET;
+
+	if (cc__watched() && set)
+		cc__happens_after(t);
+	return set;
 }
 
 static struct cc__waitq *shard_of(CCToken *t, const struct cc__waiter *w)
@@ -119,6 +123,8 @@ int cc_token_set(CCToken *t)
 	if (t == NULL)
 		return EINVAL;
 	check_life(t, "cc_token_set");
+	if (cc__watched())
+		cc__happens_before(t);
 	/* Release: what the caller wrote, to the acquire in is_set.  Acquire: who comes
 	 * second has what the first one wrote, too. */
 	if (!cc__cas(&t->set, &unset, WAKING, CC__RELEASE, CC__ACQUIRE))

@@ -2,10 +2,12 @@
  * thread.) */
 #include "chan/watch.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "os/tools.h"
 #include "sched/fiber.h"
 
 __attribute__((format(printf, 2, 3))) static void print(const CCChan *c, const char *format, ...)
@@ -31,8 +33,33 @@ void cc__chan_made(CCChan *c)
 		                                                                    : "locked");
 }
 
+/* A receive happens after sends, and a send after receives that made room for it. */
+static const void *order_of(const CCChan *c, enum cc__way way)
+{
+	return &c->wait[way];
+}
+
+void cc__chan_order_begin(CCChan *c, enum cc__way way)
+{
+	if (c->watch & CC__CHAN_ORDER) {
+		cc__happens_before(order_of(c, way));
+		cc__quiet_begin();
+	}
+}
+
+void cc__chan_order_end(CCChan *c, enum cc__way way, int result)
+{
+	if (!(c->watch & CC__CHAN_ORDER))
+		return;
+	cc__quiet_end();
+	if (result != EAGAIN && result != ETIMEDOUT && result != ECANCELED)
+		cc__happens_after(order_of(c, way == CC__SEND ? CC__RECV : CC__SEND));
+}
+
 void cc__chan_closes(const CCChan *c, int send_error, int recv_error)
 {
+	cc__happens_before(order_of(c, CC__SEND));
+	cc__happens_before(order_of(c, CC__RECV));
 	if (c->watch & CC__CHAN_LOG)
 		print(c, "closed with %d for senders, %d for receivers", send_error, recv_error);
 }

@@ -54,7 +54,8 @@ void cc__carry_out(struct cc__carry **at, struct cc__carried *out);
 /* Moves it back, to the thread that calls now. */
 void cc__carry_in(const struct cc__carried *in);
 
-/* The state of the calling thread is not zero: what cc__carries means, without its suspicions. */
+/* The state of the calling thread is not zero, or each task has to be seen for itself
+ * (os/tools.h): no task may run in the place of the caller. */
 bool cc__carry_any(void);
 
 /* Searches for a C++ runtime among the loaded objects, if none is known.  Called by a thread that

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/tools.h"
+
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
@@ -23,9 +25,12 @@ size_t cc__page_size(void)
 
 static void *map(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p;
 
+	cc__quiet_begin();
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	         -1, 0);
+	cc__quiet_end();
 	return p != MAP_FAILED ? p : NULL;
 }
 
@@ -42,7 +47,9 @@ void *cc__pages_map(size_t size)
 
 void cc__pages_unmap(void *p, size_t size)
 {
+	cc__quiet_begin();
 	(void)munmap(p, size);
+	cc__quiet_end();
 }
 
 /* Huge pages lie at multiples of their size: from more than is wanted, what does. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "os/tools.h"
 
 /* Not in every C library (Linux 5.11). */
 #ifndef SYS_epoll_pwait2
@@ -50,17 +51,24 @@ void cc__bell_ring(int bell)
 {
 	const uint64_t one = 1;
 
+	ssize_t written;
+
 	/* EAGAIN: it has been rung so often that it is sure to be heard. */
-	if (write(bell, &one, sizeof one) < 0)
-		return;
+	cc__quiet_begin();
+	written = write(bell, &one, sizeof one);
+	cc__quiet_end();
+	(void)written;
 }
 
 static void silence(int bell)
 {
 	uint64_t count;
+	ssize_t n;
 
-	if (read(bell, &count, sizeof count) < 0)
-		return;	/* silent already */
+	cc__quiet_begin();
+	n = read(bell, &count, sizeof count);
+	cc__quiet_end();
+	(void)n;	/* an error: silent already */
 }
 
 /* ---- the set ---- */
@@ -82,18 +90,24 @@ int cc__poller_open(struct cc__poller *p, int bell)
 
 void cc__poller_close(struct cc__poller *p)
 {
+	cc__quiet_begin();
 	close(p->epoll);
+	cc__quiet_end();
 }
 
 static int control(const struct cc__poller *p, int how, int fd, unsigned events)
 {
 	struct epoll_event e = {.events = EPOLLONESHOT, .data.u64 = (uint64_t)fd};
+	int err;
 
 	if (events & CC_FD_READ)
 		e.events |= EPOLLIN;
 	if (events & CC_FD_WRITE)
 		e.events |= EPOLLOUT;
-	return epoll_ctl(p->epoll, how, fd, &e) == 0 ? 0 : errno;
+	cc__quiet_begin();
+	err = epoll_ctl(p->epoll, how, fd, &e) == 0 ? 0 : errno;
+	cc__quiet_end();
+	return err;
 }
 
 int cc__poller_arm(const struct cc__poller *p, int fd, unsigned events, bool again)
@@ -112,7 +126,9 @@ void cc__poller_forget(const struct cc__poller *p, int fd)
 	struct epoll_event unused = {0};
 
 	/* What was closed already is not there any more, which is as good. */
+	cc__quiet_begin();
 	(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, fd, &unused);
+	cc__quiet_end();
 }
 
 /* ---- wait ---- */

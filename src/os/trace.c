@@ -84,7 +84,9 @@ void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64
 void cc__watch(uint32_t flags)
 {
 	cc__panic_hook = flags & CC__WATCH_TRACE ? cc__trace_dump_last : NULL;
-	cc__store(&cc__watching, flags, CC__RELAXED);	/* Relaxed: a switch for diagnosis */
+	/* Relaxed, twice: a switch for diagnosis.  ORDER stays as the process began. */
+	cc__and(&cc__watching, CC__WATCH_ORDER, CC__RELAXED);
+	cc__or(&cc__watching, flags, CC__RELAXED);
 }
 
 void cc__watch_also(uint32_t flags)

@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "chan/settings.h"
 #include "os/cpus.h"
+#include "os/tools.h"
 #include "os/pages.h"
 #include "runtime/config.h"
 #include "sched/idle.h"
@@ -187,14 +188,21 @@ static int read_environment(CCConfig *config)
 
 static void *default_alloc(void *context, size_t size)
 {
+	void *p;
+
 	(void)context;
-	return calloc(1, size);
+	cc__quiet_begin();
+	p = calloc(1, size);
+	cc__quiet_end();
+	return p;
 }
 
 static void default_free(void *context, void *p, size_t size)
 {
 	(void)context, (void)size;
+	cc__quiet_begin();
 	free(p);
+	cc__quiet_end();
 }
 
 static unsigned default_workers(void)

@@ -283,8 +283,13 @@ static void thread_main(void *arg)
 	t->record->pool = t->pool;
 	cc__tls_set(t->record, NULL);
 	while ((j = next_job(t)) != NULL) {
-		int value = j->fn(j->arg);
+		int value;
 
+		if (cc__watched())
+			cc__happens_after(j);
+		value = j->fn(j->arg);
+		if (cc__watched())
+			cc__happens_before(j);
 		look_again(t);
 		tell(j, JOB_RUN, value);
 	}
@@ -385,6 +390,8 @@ static void submit(struct cc__blocking *p, struct cc__blocking_job *j)
 	unsigned number = 0;	/* of a thread to be started */
 
 	cc__batch_init(&batch);
+	if (cc__watched())
+		cc__happens_before(j);
 	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
 	push_job(p, j);
 	if (!enough(p, p->awake) && !hand_over(p, &batch) && !enough(p, p->looking) &&
@@ -410,6 +417,8 @@ int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, in
 		submit(p, &job);
 	if (!wait_for(&job))
 		job.value = fn(arg);
+	if (cc__watched())
+		cc__happens_after(&job);
 	if (result != NULL)
 		*result = job.value;
 	return 0;

@@ -35,7 +35,9 @@ static struct {
 /* From one that has some to one that has none. */
 static void move(struct cc__frame_stock *to, struct cc__frame_stock *from)
 {
+	cc__quiet_begin();
 	memcpy(to->frame, from->frame, from->count * sizeof *from->frame);
+	cc__quiet_end();
 	to->count = from->count;
 	from->count = 0;
 }
@@ -162,7 +164,9 @@ void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
 	if (options->name == NULL)
 		return;
 	f->home |= CC__HOME_NAMED;
+	cc__quiet_begin();
 	strncpy(name_place(f), options->name, CC__NAME_MAX - 1);
+	cc__quiet_end();
 	name_place(f)[CC__NAME_MAX - 1] = '\0';
 }
 

@@ -139,6 +139,10 @@ struct cc__child *cc__sched_child_next(const void *nursery, int result)
 	struct cc__fiber *f = cc__worker_fiber(w), *next;
 	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
 
+	if (cc__tools_order()) {
+		cc__happens_before(nursery);	/* it is about to be counted out */
+		return NULL;
+	}
 	/* Relaxed: our own.  (Who leaves something behind, or is a copy of the process, goes
 	 * the way of all fibers; and so does a child on a large stack, which is not for the next.) */
 	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at || s->member != NULL ||

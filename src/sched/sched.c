@@ -371,6 +371,8 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 	cc__sysmon_stop(s);
 	cc__stats_report(s);
 	end_workers(s);
+	if (cc__watched())
+		cc__happens_after(s);	/* all that tasks did */
 	return 0;
 }
 

@@ -407,6 +407,8 @@ void cc__worker_main(void *arg)
 	if (w->reserve != NULL)
 		cc__stack_put(&s->stacks, w->reserve);
 	w->reserve = NULL;
+	if (cc__tools != 0)
+		cc__tools_disown();
 	cc__thread_end(w->thread);
 	cc__tls_set(NULL, NULL);
 	end_life(w);

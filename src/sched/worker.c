@@ -113,12 +113,20 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 	}
 }
 
-/* A sanitizer learns that the context before this one has ended. */
-static void tell_end(struct cc__worker *w, uintptr_t left)
+/* A sanitizer learns that the fiber that runs now goes on, and that the context before it has
+ * ended if it has. */
+static void tell_arrival(struct cc__worker *w, uintptr_t left)
 {
-	if (ends(left))
-		cc__tools_ended(cc__stack_top(&w->sched->stacks,
-		                              (void *)(left & ~(uintptr_t)AFTER_MASK)));
+	struct cc__fiber *f = cc__worker_fiber(w);
+
+	if (f != NULL)
+		cc__happens_after(&f->parker);
+	if (ends(left)) {
+		struct cc__stack *s = (void *)(left & ~(uintptr_t)AFTER_MASK);
+		struct cc__stack_pool *p = &w->sched->stacks;
+
+		cc__tools_ended(cc__stack_bottom(s), cc__stack_top(p, s), p->hooks.acquire == NULL);
+	}
 }
 
 /* As cc__context_switch, for a context that takes more along than registers (os/carry.h), and
@@ -134,13 +142,15 @@ switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__conte
 	struct cc__arrival a;
 
 	cc__carry_out(&w->thread->carry, &carried);
+	if (ends(left))
+		cc__happens_before(w->sched);	/* to whoever sees the runtime stopped */
 	if (cc__tools == 0) {
 		a = cc__context_switch(from, to, w, left, ends(left));
 	} else {
 		a = cc__context_switch_told(from, to->sp, w, left, ends(left),
 		                            s != NULL ? cc__stack_bottom(s) : NULL,
 		                            s != NULL ? cc__stack_top(&w->sched->stacks, s) : NULL);
-		tell_end(a.worker, a.after);
+		tell_arrival(a.worker, a.after);
 	}
 	cc__carry_in(&carried);
 	return a;
@@ -230,7 +240,7 @@ static inline struct cc__fiber *end_task(struct cc__worker *w, struct cc__fiber 
 static __attribute__((noinline)) void tell_entered(struct cc__worker *w, uintptr_t left)
 {
 	cc__tools_arrive(NULL);
-	tell_end(w, left);
+	tell_arrival(w, left);
 }
 
 /* Tasks one after another on one stack, without a switch between them, until
@@ -241,7 +251,8 @@ static void fiber_main(void *worker, uintptr_t left)
 	struct cc__fiber *f = cc__fiber_of(cc__running(w->thread));
 	/* Relaxed: our own. */
 	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
-	const uintptr_t order = cc__stack_order(s);
+	/* An order that no task wants: each has a stack of its own. */
+	const uintptr_t order = cc__tools_order() ? CC__STACK_ORDERS : cc__stack_order(s);
 	struct cc__context ended;
 
 	if (__builtin_expect(cc__tools != 0, 0))

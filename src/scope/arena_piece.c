@@ -214,6 +214,8 @@ static void *used_piece(CCArena *a, size_t size, size_t given)
 		p = pop(a, list);
 	cc__unlock(&a->lock);
 	if (p != NULL) {
+		if (cc__watched())
+			cc__happens_after(p);
 		cc__memory_show(p, size);
 		cc__memory_hide((char *)p + size, given - size);
 		cc__add(&a->lost, given - size, CC__RELAXED);	/* Relaxed: a figure */
@@ -266,6 +268,8 @@ int cc_arena_put(CCArena *a, void *piece, size_t size)
 	cc__memory_hide(piece, given);
 	if (marked || (list = list_of(a, given)) == NULL)
 		return 0;	/* unused until the reset */
+	if (cc__watched())
+		cc__happens_before(piece);
 	cc__lock(&a->lock, CC__RANK_POOL);
 	push(a, list, piece, given);
 	cc__unlock(&a->lock);

@@ -5,9 +5,11 @@
  *     is written beside them, and what the nursery runs is a call of that.
  * K2  The copy is given back by the child, before it is counted out: the arena is there. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/fork.h"
+#include "os/tools.h"
 #include "scope/nursery.h"
 
 _Static_assert((int)CC_CAPTURES_SMALL == (int)CC__PAYLOAD, "small captures fill a payload");
@@ -86,6 +88,33 @@ static int spawn_in_piece(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *
 	return err;
 }
 
+/* ---- memory of its own ---- */
+
+/* For ThreadSanitizer, which knows when memory of the allocator changes hands (os/tools.h). */
+static int call_in_memory(void *arg)
+{
+	struct piece *p = arg;
+	const int result = p->main(p + 1);
+
+	free(p);
+	return result;
+}
+
+static int spawn_in_memory(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+                           cc_task_main *main, const void *captures, size_t size)
+{
+	struct piece *p = size > SIZE_MAX - sizeof *p ? NULL : malloc(sizeof *p + size);
+	int err;
+
+	if (p == NULL)
+		return cc__nursery_unstarted(n, ENOMEM);
+	p->main = main;
+	memcpy(p + 1, captures, size);
+	if ((err = spawn(n, options, call_in_memory, p)) != 0)
+		free(p);
+	return err;
+}
+
 /* ---- either ---- */
 
 static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
@@ -95,6 +124,8 @@ static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *opti
 		return ENOTSUP;
 	if (cc__nursery_open(n) == NULL || main == NULL || captures == NULL)
 		return cc__nursery_unstarted(n, EINVAL);
+	if (cc__tools_order())
+		return spawn_in_memory(spawn, n, options, main, captures, size);
 	if (CC__CAPTURES_IN_FRAMES && size <= CC_CAPTURES_SMALL)
 		return spawn_in_frame(spawn, n, options, main, captures, size);
 	return spawn_in_piece(spawn, n, options, main, captures, size);

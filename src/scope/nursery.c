@@ -41,6 +41,8 @@ static void count_out(struct cc__nursery *n, struct cc__tally *t, uint64_t ended
 
 	if (__builtin_expect(left - 1 >= CC__TALLY_ONE - 1, 1))
 		return;	/* others are, or it may have more */
+	if (cc__watched())
+		cc__happens_after(n);	/* the others' ends, for those who see channels closed */
 	if (left & CC__TALLY_SEALED)
 		be_over(n, t);
 	cc__unpark(owner);
@@ -164,6 +166,8 @@ static inline void note(struct cc__nursery *n, const struct cc__tally *t, int re
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result)
 {
 	note(n, t, result);
+	if (cc__watched())
+		cc__happens_before(n);
 	count_out(n, t, 1);
 }
 
@@ -543,6 +547,8 @@ int cc_nursery_join(CCNursery *nursery)
 		cc__nursery_close_channels(n);
 	else
 		end_all(n);
+	if (cc__watched())
+		cc__happens_after(n);	/* what the children did */
 	close(n, slot);
 	return verdict(n);
 }

@@ -36,7 +36,7 @@ static int wait_for_others(struct party *me, struct cc__bucket *b, cc_time deadl
 	return me->over ? 0 : err;
 }
 
-int cc_barrier_wait_until(CCBarrier *barrier, int *last, cc_time deadline)
+static int wait(CCBarrier *barrier, int *last, cc_time deadline)
 {
 	struct party me = {.sleeper = cc__sync_sleeper(barrier, CC__FOR_BARRIER),
 	                   .barrier = barrier};
@@ -60,4 +60,17 @@ int cc_barrier_wait_until(CCBarrier *barrier, int *last, cc_time deadline)
 	cc__park_drop(b);
 	cc__sync_wake_all(barrier, newest);
 	return 0;
+}
+
+int cc_barrier_wait_until(CCBarrier *barrier, int *last, cc_time deadline)
+{
+	const bool watched = cc__watched();
+	int err;
+
+	if (watched)
+		cc__happens_before(barrier);
+	err = wait(barrier, last, deadline);
+	if (watched && err == 0)
+		cc__happens_after(barrier);
+	return err;
 }

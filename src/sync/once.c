@@ -29,10 +29,20 @@ static int run(CCOnce *o, int (*first)(void *arg), void *arg)
 {
 	const int err = first(arg);
 
+	if (cc__watched())
+		cc__happens_before(o);
 	/* Release: what `first` did, to the acquire in cc_once.  Y3. */
 	if (cc__xchg(word_of(o), err == 0 ? DONE : NEW, CC__RELEASE) == PARKED)
 		cc__sync_wake_all(o, 0);
 	return err;
+}
+
+/* And after what a `first` did that failed. */
+static int run_after(CCOnce *o, int (*first)(void *arg), void *arg)
+{
+	if (cc__watched())
+		cc__happens_after(o);
+	return run(o, first, arg);
 }
 
 int cc_once(CCOnce *o, int (*first)(void *arg), void *arg)
@@ -43,13 +53,16 @@ int cc_once(CCOnce *o, int (*first)(void *arg), void *arg)
 		/* Acquire: from the release in run. */
 		uint32_t seen = cc__load(word_of(o), CC__ACQUIRE);
 
-		if (seen == DONE)
+		if (seen == DONE) {
+			if (cc__watched())
+				cc__happens_after(o);
 			return 0;
+		}
 		if (cc__forked())
 			return ENOTSUP;
 		/* Acquire: what a `first` did that failed. */
 		if (seen == NEW && cc__cas(word_of(o), &seen, RUNNING, CC__ACQUIRE, CC__RELAXED))
-			return run(o, first, arg);
+			return run_after(o, first, arg);
 		err = wait_for_it(o);
 	}
 	return err;

@@ -122,7 +122,11 @@ static int enter(CCRwlock *l, bool writer, cc_time deadline)
 
 int cc_rwlock_read_until(CCRwlock *l, cc_time deadline)
 {
-	return enter(l, false, deadline);
+	const int err = enter(l, false, deadline);
+
+	if (cc__watched() && err == 0)
+		cc__happens_after(l);
+	return err;
 }
 
 int cc_rwlock_write_until(CCRwlock *l, cc_time deadline)
@@ -166,8 +170,8 @@ int cc_rwlock_unlock(CCRwlock *l)
 {
 	uint32_t seen = cc__load(word_of(l), CC__RELAXED), left;	/* Relaxed: ours is in it */
 
-	if (cc__watched() && (seen & WRITER))
-		cc__sync_lets_go(l);
+	if (cc__watched())
+		(seen & WRITER) ? cc__sync_lets_go(l) : cc__happens_before(cc__sync_readers(l));
 	do {
 		if ((seen & ~(uint32_t)PARKED) == 0)
 			return EPERM;

@@ -43,7 +43,7 @@ static int wait_slowly(CCSemaphore *s, cc_time deadline)
 	return cc__park_sleep(b, &me, deadline);
 }
 
-int cc_semaphore_wait_until(CCSemaphore *s, cc_time deadline)
+static inline int wait(CCSemaphore *s, cc_time deadline)
 {
 	uint32_t seen = cc__load(word_of(s), CC__RELAXED);	/* Relaxed: take decides */
 
@@ -52,6 +52,20 @@ int cc_semaphore_wait_until(CCSemaphore *s, cc_time deadline)
 	if (cc__forked())
 		return ENOTSUP;
 	return deadline == CC_NOW ? EAGAIN : wait_slowly(s, deadline);
+}
+
+static __attribute__((noinline)) int wait_watched(CCSemaphore *s, cc_time deadline)
+{
+	const int err = wait(s, deadline);
+
+	if (err == 0)
+		cc__happens_after(s);
+	return err;
+}
+
+int cc_semaphore_wait_until(CCSemaphore *s, cc_time deadline)
+{
+	return cc__watched() ? wait_watched(s, deadline) : wait(s, deadline);
 }
 
 /* ---- post ---- */
@@ -102,6 +116,8 @@ int cc_semaphore_post(CCSemaphore *s, uint32_t permits)
 
 	if (permits > CC_SEMAPHORE_MAX)
 		return EOVERFLOW;
+	if (cc__watched())
+		cc__happens_before(s);
 	while ((seen & PARKED) == 0) {
 		if (permits > CC_SEMAPHORE_MAX - seen / PERMIT)
 			return EOVERFLOW;

@@ -41,6 +41,12 @@ static inline void cc__sync_wake_all(const void *word, uint64_t last)
 	cc__park_wake(&cc__park_trusted, &key, UINT32_MAX, last);
 }
 
+/* What readers did happens before what a writer does; this stands for it. */
+static inline const void *cc__sync_readers(const void *lock)
+{
+	return (const char *)lock + 1;
+}
+
 /* For who looks for those that are parked with a lock held (debug/hold.h), if anybody does.
  * The caller has got it, by a call that returns to `where`; returns 0.  And it is about to be
  * let go of, and still nobody else's. */

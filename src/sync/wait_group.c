@@ -28,6 +28,8 @@ int cc_wait_group_done(CCWaitGroup *g)
 {
 	uint32_t seen = cc__load(word_of(g), CC__RELAXED), left;	/* Relaxed: decided below */
 
+	if (cc__watched())
+		cc__happens_before(g);
 	do {
 		if (seen < THING)
 			return EPERM;
@@ -78,5 +80,7 @@ int cc_wait_group_wait_until(CCWaitGroup *g, cc_time deadline)
 		else
 			cc__park_drop(b);
 	}
+	if (cc__watched() && err == 0)
+		cc__happens_after(g);
 	return err;
 }

@@ -93,8 +93,11 @@ void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 		/* Acquire: pairs with the release in cc__word_release. */
 		uint64_t w = cc__load(&p->word, CC__ACQUIRE);
 
-		if (cc__word_state(w) == CC__OWNED)
+		if (cc__word_state(w) == CC__OWNED) {
+			if (cc__watched())
+				cc__happens_after(p);
 			return;
+		}
 		if (sleep_once(thread_of(p), w, deadline) != 0) {
 			if (cc__word_unpark(p, ticket))
 				return;

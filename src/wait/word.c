@@ -3,11 +3,24 @@
 
 #ifndef CC__EXPLORE
 
+/* What others see who find the word in its new state happens before that.  A new life knows
+ * nothing of the one before it. */
+static void tell_order(const struct cc__parker *p, uint64_t from, uint64_t to)
+{
+	if (cc__word_state(from) == CC__IDLE)
+		cc__happens_first(p);
+	else if (cc__word_state(to) == CC__DONE || cc__word_is_thread(to))
+		cc__happens_before(p);
+	else if (cc__word_state(from) == CC__DONE)
+		cc__happens_after(p);
+}
+
 /* Out of line, so that the path without a watcher stays as short as it is. */
 void cc__word_set_watched(struct cc__parker *p, uint64_t from, uint64_t to, int order)
 {
 	const uint64_t number = cc__watch_begin();
 
+	tell_order(p, from, to);
 	/* The orders of word.h's rows, each explained there. */
 	if (order == CC__RELAXED)
 		cc__store(&p->word, to, CC__RELAXED);
@@ -30,6 +43,9 @@ bool cc__word_wake_watched(struct cc__parker *p, uint64_t ticket)
 
 void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to)
 {
+	/* The sleeper itself ends its wait: what a waker did is seen. */
+	if (cc__word_state(to) == CC__OWNED && cc__word_state(from) >= CC__PARKING)
+		cc__happens_after(who);
 	cc__trace_add(number, CC__EV_MOVE, who, from, to);
 	/* Relaxed: a switch for diagnosis. */
 	if (cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_ASSERT)

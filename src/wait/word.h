@@ -358,6 +358,8 @@ static inline bool cc__word_woken(struct cc__parker *p, uint64_t ticket, bool wa
 		else
 			break;
 		CC_POINT("wake.before_claim", p);
+		if (watched)
+			cc__happens_before(p);
 		/* Acq_rel (3): acquires the sleeper's stack (4), releases what we
 		 * did for it to the commit that fails or the worker that runs it. */
 		if (cc__cas_weak(&p->word, &w, cc__word_with(w, next), CC__ACQ_REL, CC__RELAXED)) {

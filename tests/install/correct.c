@@ -82,9 +82,11 @@ static long round_of(CCChan *c)
 		sum += v;
 	}
 	for (int i = 0; i < FIBERS; i++)
-		cc_task_join(sender[i], CC_FOREVER, NULL);
+		if (cc_task_join(sender[i], CC_FOREVER, NULL) != 0)
+			abort();
 	for (int i = 0; i < 4; i++)
-		cc_task_join(blocker[i], CC_FOREVER, NULL);
+		if (cc_task_join(blocker[i], CC_FOREVER, NULL) != 0)
+			abort();
 	return sum;
 }
 

@@ -78,9 +78,9 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], mistakes[i].name) == 0) {
 			CCTask t;
 
-			if (cc_task_spawn(NULL, &t, NULL, mistakes[i].main, NULL) != 0)
+			if (cc_task_spawn(NULL, &t, NULL, mistakes[i].main, NULL) != 0 ||
+			    cc_task_join(t, CC_FOREVER, NULL) != 0)
 				return 2;
-			cc_task_join(t, CC_FOREVER, NULL);
 			return cc_shutdown();
 		}
 	return 2;

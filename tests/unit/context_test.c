@@ -35,7 +35,7 @@ static void co_make(struct co *c, cc__context_main *main)
 
 static void co_free(struct co *c)
 {
-	cc__tools_ended(c->stack + STACK);
+	cc__tools_ended(c->stack, c->stack + STACK, false);
 	cc__stack_tools_fini(&c->tools, c->stack, STACK);
 	cc__pages_unmap(c->stack, STACK);
 }
@@ -521,7 +521,7 @@ TEST(stack_serves_one_context_after_another)
 	for (uintptr_t i = 0; i < 1000; i++) {
 		CHECK(enter(&c, NULL, 5).after == 6);
 		CHECK(enter(&c, NULL, 0).after == 0);
-		cc__tools_ended(c.stack + STACK);
+		cc__tools_ended(c.stack, c.stack + STACK, false);
 		co_again(&c, echo);
 	}
 	co_free(&c);

@@ -120,7 +120,7 @@ TEST(context_sees_the_storage_of_the_thread_it_is_on)
 	/* Not ours to promise: what a plain thread-local would have read. */
 	printf("      %u of %u reads of a plain _Thread_local were of the other thread\n",
 	       the.stale, the.hops);
-	cc__tools_ended(the.stack + STACK);
+	cc__tools_ended(the.stack, the.stack + STACK, false);
 	cc__stack_tools_fini(&the.tools, the.stack, STACK);
 	cc__pages_unmap(the.stack, STACK);
 }

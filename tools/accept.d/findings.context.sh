@@ -5,7 +5,7 @@
 # joins while an exception is thrown).  Figures: handlers, and how many went wrong.
 exceptions() {
 	local fibers=100 rounds=1000 compiler workers mode line wrong
-	[ -z "${LONG-}" ] || fibers=1000
+	[ "${LONG:-0}" != 1 ] || fibers=1000
 	for compiler in g++ clang++; do
 		for program in eh1 eh2; do
 			compiled "$out/$program-$compiler" "$CC_FINDINGS/$program.cpp" "$compiler" \
@@ -33,4 +33,31 @@ exceptions() {
 	done
 }
 
+# The same with AddressSanitizer, which follows each throw up the stack.
+exceptions_asan() {
+	local compiler line
+	for compiler in g++ clang++; do
+		compiled "$out/eh1-asan" "$CC_FINDINGS/eh1.cpp" "$compiler" -std=c++17 -O1 -fsanitize=address
+		line=$(CC_WORKERS=2 timeout 300 "$out/eh1-asan" 3 100 100 2>&1)
+		echo "$line" >>"$log"
+		echo "$line" | grep -q "^mode 3: .* uncaught!=0 0\$" && line=0 || line=some
+		equal "eh1 asan $compiler" "$line" 0
+	done
+}
+
+# The installed library with each tool: all examples without a report, mistakes and races
+# reported each time (tests/install/tools).  Figure: what went wrong.
+sanitizers() {
+	local tool rounds=1
+	[ "${LONG:-0}" != 1 ] || rounds=100
+	make all >>"$log" 2>&1
+	for tool in asan-gcc asan-clang tsan-clang valgrind; do
+		tests/install/tools build/release $tool $rounds >"$out/$tool.txt" 2>&1
+		cat "$out/$tool.txt" >>"$log"
+		equal "$tool, $rounds rounds" "$(failed_of "$out/$tool.txt")" 0
+	done
+}
+
 part exceptions
+part exceptions_asan
+part sanitizers
