@@ -10,12 +10,14 @@ extern "C" {
 
 /* Run fn(arg) where it may block: on an OS thread that the calling fiber's runtime
  * keeps for such calls.  The fiber waits meanwhile, its worker runs others; *result
- * (NULL: not wanted) is what fn returned.  0, always after fn has run: there is no
- * deadline, and cancellation does not end it.  EINVAL: no fn.
+ * (NULL: not wanted) is what fn returned.  0 after fn has run: once fn has a thread, neither
+ * a deadline nor a cancellation ends the call.  EINVAL: no fn.
  *
- * The runtime has a limited number of these threads.  Calls beyond it wait for
+ * The runtime has a limited number of these threads (blocking_max).  Calls beyond it wait for
  * their turn, first come, first served: one that only another call's end would
- * end must not be made from behind that many.
+ * end must not be made from behind that many.  A call that waits for its turn is a
+ * cancellation point: ECANCELED, or ETIMEDOUT if it was a nursery's deadline, and fn has not
+ * been called.  A call that finds a thread runs fn though its caller is cancelled.
  *
  * Inside, fn is a thread like any other: cc_fiber_id() is 0, everything that a
  * thread may call can be called, a runtime of NULL means the default one.  It

@@ -146,7 +146,7 @@ CC_API CC_MUST_CHECK int cc_runtime_new(CCRuntime **out, const CCConfig *config)
  *
  * Tasks have shutdown_timeout to end, and may spawn others meanwhile.  After that
  * the runtime takes no new tasks, and whatever its fibers wait for returns ECANCELED,
- * then and from then on; only cc_blocking sees its call through.  What is queued
+ * then and from then on; only a cc_blocking whose function has a thread sees it through.  What is queued
  * still runs, tasks whose start is to come begin at once, and all have as long again,
  * but no more than a second, to come to their end.
  *

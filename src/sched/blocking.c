@@ -94,18 +94,55 @@ static void tell(struct cc__blocking_job *j, uint32_t what, int value)
 	cc__wake(wake);
 }
 
-/* True: it has run.  False: it is the caller's to run. */
-static bool wait_for(struct cc__blocking_job *j)
+/* Takes j off the queue if it has to wait for the end of another job (B6).  False: a thread has
+ * it, or is about to. */
+static bool withdraw(struct cc__blocking *p, struct cc__blocking_job *j)
 {
-	struct cc__waiter w = {.cancel = &cc__uncancelled};
+	struct cc__blocking_job *before = NULL, *at;
+	unsigned place = 0;
 
-	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CALL, 0);
+	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
+	for (at = p->first; at != NULL && at != j; at = at->next) {
+		before = at;
+		place++;
+	}
+	if (at != NULL && place >= p->looking) {
+		*(before != NULL ? &before->next : &p->first) = j->next;
+		if (p->last == j)
+			p->last = before;
+		set_waiting(p, jobs_waiting(p) - 1);
+	} else {
+		at = NULL;
+	}
+	cc__unlock(&p->idle.lock);
+	return at != NULL;
+}
+
+/* Until j is told its end; `cancel` as of a waiter. */
+static int until_told(struct cc__blocking_job *j, const cc__a32 *cancel)
+{
+	struct cc__waiter w = {.cancel = cancel};
+
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	if (j->done.user == JOB_WAITS)
-		cc__wait(&j->done, &w, CC_FOREVER);
-	else
-		cc__unlock(&j->done.lock);
-	return j->done.user == JOB_RUN;
+		return cc__wait(&j->done, &w, CC_FOREVER);
+	cc__unlock(&j->done.lock);
+	return 0;
+}
+
+/* 0: j has run, or is the caller's to run.  ECANCELED, ETIMEDOUT: it never will. */
+static int wait_for(struct cc__blocking *p, struct cc__blocking_job *j)
+{
+	int err;
+
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CALL, 0);
+	if ((err = until_told(j, NULL)) == 0)
+		return 0;
+	CC_POINT("blocking.cancelled", j);
+	if (withdraw(p, j))
+		return err;
+	until_told(j, &cc__uncancelled);
+	return 0;
 }
 
 /* ---- the end of a thread ---- */
@@ -409,13 +446,16 @@ static void submit(struct cc__blocking *p, struct cc__blocking_job *j)
 int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, int *result)
 {
 	struct cc__blocking_job job = {.fn = fn, .arg = arg};
+	int err;
 
 	/* A caller that cannot wait has no record yet: a thread. */
 	if (p->max == 0 || cc__self() == NULL)
 		job.done.user = JOB_REFUSED;
 	else
 		submit(p, &job);
-	if (!wait_for(&job))
+	if ((err = wait_for(p, &job)) != 0)
+		return err;
+	if (job.done.user != JOB_RUN)
 		job.value = fn(arg);
 	if (cc__watched())
 		cc__happens_after(&job);

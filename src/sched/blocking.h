@@ -22,7 +22,10 @@
  *     while `live` is not 0.
  * B4  A job is told its end under its own lock, and touched no more after that.
  * B5  A thread that is counted out is joined by the one that is counted out next,
- *     or by fini.  So the last is left over, not one for each that ever ended. */
+ *     or by fini.  So the last is left over, not one for each that ever ended.
+ * B6  A caller that is cancelled withdraws its job from the queue under the pool's lock, but
+ *     only if more jobs are in front of it than threads are about to look: then it would wait
+ *     for the end of another job.  A job that has a thread is seen through. */
 #ifndef CC__SCHED_BLOCKING_H
 #define CC__SCHED_BLOCKING_H
 
@@ -56,7 +59,8 @@ void cc__blocking_init(struct cc__blocking *p, unsigned max, cc_time idle_time, 
 void cc__blocking_fini(struct cc__blocking *p);
 
 /* Have fn(arg) run by a thread of the pool, and wait for its end; *result unless
- * that is NULL.  Without a thread it runs right here.  0.  May park. */
+ * that is NULL.  Without a thread it runs right here.  0, or ECANCELED, ETIMEDOUT and fn has
+ * not been called (B6).  May park. */
 int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, int *result);
 
 /* The pool whose thread calls; NULL: another thread. */

@@ -120,5 +120,7 @@ int cc_block_race(CCJob *jobs, size_t count, const CCNurseryOptions *options, si
 		*winner = first;
 	if (count == 0)
 		return EINVAL;
-	return first < count ? jobs[first].result : err;
+	/* A job that was refused because a deadline had passed has ECANCELED, as cc_nursery_spawn
+	 * says it; the nursery knows that it was a deadline. */
+	return first < count && jobs[first].ran ? jobs[first].result : err;
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #define SHIM_REAL_SLAB /* but for a simpler one, below */
+#define SHIM_CANCEL
 #include "shim_wait.h"
 
 /* Each object a new one.  A late waker may still hold a thread's record; whoever
@@ -189,6 +190,45 @@ SCENARIO(blocking_watch_with_two_callers, .init = one_watches, .body = {call_onc
 SCENARIO(blocking_watch_beside_an_idle_thread, .init = one_of_two_watches,
          .body = {call_once, call_once}, .conserve = no_job_waits, .final = ended_by_idleness,
          .bound = 1, .weak = 0, .spurious = MC_NONE, .timeouts = 1, .outcomes = "1 2")
+
+/* ---- a caller that is cancelled ---- */
+
+static cc__a32 cancelled;	/* .init's: what cancels the second caller */
+static int withdrawn;		/* the second caller's */
+
+const cc__a32 *cc__cancel_flag(struct cc__parker *who)
+{
+	(void)who;
+	return mc_self() == 1 ? &cancelled : NULL;
+}
+
+static void one_thread_one_cancelled(void)
+{
+	one_thread();
+	cc__init(&cancelled, CC__CANCEL);
+}
+
+/* It has run, once, or never will (B6). */
+static void call_cancelled(void)
+{
+	int n = 6, result = 0, err;
+
+	be_thread();
+	err = cc__blocking_run(&pool, job, &n, &result);
+	MC_ASSERT(err == 0 ? n == 7 && result == 7 : err == ECANCELED && n == 6);
+	withdrawn = err != 0;
+}
+
+static void run_or_withdrawn(void)
+{
+	cc__blocking_fini(&pool);
+	all_ended();
+	MC_ASSERT(turns == 2 - withdrawn);
+	mc_outcome("%s", withdrawn ? "withdrawn" : "run");
+}
+SCENARIO(blocking_call_is_withdrawn_or_run, .init = one_thread_one_cancelled,
+         .body = {call_once, call_cancelled}, .conserve = no_job_waits, .final = run_or_withdrawn,
+         .bound = 2, .weak = 1, .spurious = MC_NONE, .timeouts = 1, .outcomes = "run withdrawn")
 
 /* ---- fini ---- */
 
