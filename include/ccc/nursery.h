@@ -62,7 +62,11 @@ typedef struct CCNurseryOptions {
 /* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
  * or migration, or stack_size is more than 1 GB; ENOMEM: no memory, or not for one stack of that
  * size; whatever kept the default runtime from starting.  Each must be joined, the inner before
- * the outer, by who opened it: a task or thread that ends with one open stops the program.  Any thread; never parks. */
+ * the outer, by the fiber or thread that opened it.  A task or thread that ends with one open
+ * stops the program, and so does main if it returns while a nursery on its stack is open.  exit()
+ * may be called inside of a nursery: the process ends, and children are not waited for; whether
+ * main has returned is not known of a nursery in static or allocated memory, so such a process
+ * just ends, too.  Any thread; never parks. */
 CC_API CC_MUST_CHECK int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
 
 /* Run main(arg) as a child.  Its result is 0 or an error.  EINVAL: not open, `options` has a

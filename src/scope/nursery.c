@@ -2,8 +2,10 @@
 #include "scope/nursery.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "os/fork.h"
+#include "os/where.h"
 #include "sched/local.h"
 #include "sched/spawn.h"
 #include "wait/thread.h"
@@ -608,3 +610,40 @@ int cc_cancel_reason(void)
 		return (int)(flag >> CC__CANCEL_REASON_SHIFT);
 	return flag & CC__CANCEL_LATE ? ETIMEDOUT : ECANCELED;
 }
+
+/* ---- the end of the process ---- */
+
+#ifndef CC__EXPLORE
+/* It holds what an open nursery of that owner holds. */
+static __attribute__((noinline)) bool is_intact(const struct cc__nursery *n,
+                                                const struct cc__parker *owner)
+{
+	return n->owner == owner && n->inside.who == owner && n->inside.scope == &n->scope &&
+	       n->scope.root != NULL && n->sched != NULL && n->guard.in_vain == in_vain;
+}
+
+/* Runs in exit(), after main has returned or in the thread that called it.  A nursery of this
+ * thread may be open for two reasons.  exit() was called inside of it: that is the program's
+ * right, and the nursery is intact.  Or the function that opened it has returned without joining
+ * it, main for example: then it lies below our frame, or under the frames of exit() itself, which
+ * have overwritten it. */
+__attribute__((destructor)) static void check_open_at_exit(void)
+{
+	struct cc__thread *t = cc__forked() ? NULL : cc__tls_get();
+	const struct cc__member *m = t != NULL ? *cc__past_locals(&t->member) : NULL;
+	const struct cc__nursery *n;
+	char text[200];
+
+	if (m == NULL)
+		return;
+	n = (const struct cc__nursery *)(const void *)((const char *)m -
+	                                               offsetof(struct cc__nursery, inside));
+	if (!cc__frame_returned(m) && is_intact(n, &t->parker))
+		return;
+	snprintf(text, sizeof text,
+	         "nursery: the program ends with the nursery at %p open, and the function that "
+	         "opened it has returned; join it there (cc_nursery_join, cc_nursery_scope)",
+	         (const void *)n);
+	cc__panic(__FILE__, __LINE__, text);
+}
+#endif

@@ -3,6 +3,7 @@
 #include "nurseries.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -402,6 +403,73 @@ static void child_ends_with_open(void *arg)
 		cc_nursery_spawn(m, NULL, end_with_open, &n);
 }
 
+/* As main does that returns: its frame is gone when the process ends. */
+static __attribute__((noinline)) void return_with_open(void)
+{
+	CCNursery n;
+
+	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
+	CHECK_EQ(cc_nursery_spawn(&n, NULL, nothing, NULL), 0);
+}
+
+static void end_after_return(void *arg)
+{
+	(void)arg;
+	return_with_open();
+	exit(0);
+}
+
+static void end_after_return_with_locals(void *arg)
+{
+	CCLocal key;
+
+	CHECK_EQ(cc_local_new(&key, NULL), 0);
+	CHECK_EQ(cc_local_set(key, arg != NULL ? arg : &key), 0);
+	return_with_open();
+	exit(0);
+}
+
+static int wait_long(void *arg)
+{
+	(void)arg;
+	return cc_sleep_until(CC_FOREVER);
+}
+
+static void exit_inside(void *arg)
+{
+	(void)arg;
+	cc_nursery_scope(n, NULL) {
+		CHECK_EQ(cc_nursery_spawn(n, NULL, wait_long, NULL), 0);
+		exit(0);
+	}
+}
+
+static int call_exit(void *arg)
+{
+	(void)arg;
+	exit(0);
+}
+
+static void exit_in_child(void *arg)
+{
+	(void)arg;
+	cc_nursery_scope(n, NULL)
+		CHECK_EQ(cc_nursery_spawn(n, NULL, call_exit, NULL), 0);
+}
+
+/* The process ends as the program wants it, though a nursery is open. */
+TEST(exit_inside_a_nursery_ends_the_process)
+{
+	static void (*const ways[])(void *) = {exit_inside, exit_in_child};
+	static struct test_death death;
+
+	for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
+		REQUIRE_EQ(test_dies(ways[i], NULL, &death), 0);
+		if (!CHECK(WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0))
+			printf("\tway %u: %s\n", i, death.text);
+	}
+}
+
 TEST(open_nursery_must_not_be_forgotten)
 {
 	static const struct {
@@ -411,6 +479,8 @@ TEST(open_nursery_must_not_be_forgotten)
 	    {destroy_open, "destroyed while it is open"},
 	    {task_ends_with_open, "ended with a nursery open"},
 	    {child_ends_with_open, "with an inner one open"},
+	    {end_after_return, "the program ends with the nursery at 0x"},
+	    {end_after_return_with_locals, "the program ends with the nursery at 0x"},
 	};
 	static struct test_death death;
 
