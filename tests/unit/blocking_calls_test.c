@@ -7,7 +7,10 @@
  * belongs to no runtime. */
 #include "domains.h"
 
+#include <ccc/process.h>
+
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "tasks.h"
@@ -36,6 +39,7 @@ struct scene {
 	struct sleeper helper;
 	uint32_t word;
 	int fd[2];
+	CCProcess *process;
 	CCMemory *memory;
 	CCParkSpace *space;
 	uint32_t *shared;
@@ -622,6 +626,29 @@ static int make_wait_write(struct scene *s, cc_time deadline)
 ALL_COLUMNS(wait_fd_read, .open = open_pipe, .make = make_wait_read, .close = close_pipe,
             .unlisted = true)
 ALL_COLUMNS(wait_fd_write, .open = open_full_pipe, .make = make_wait_write, .close = close_pipe,
+            .unlisted = true)
+
+/* ---- processes ---- */
+
+static void open_process(struct scene *s)
+{
+	char *const argv[] = {"sleep", "1000", NULL};
+
+	CHECK_EQ(cc_process_spawn(&s->process, NULL, argv), 0);
+}
+
+static void close_process(struct scene *s)
+{
+	CHECK_EQ(cc_process_kill(s->process, SIGKILL), 0);
+	CHECK_EQ(cc_process_wait(s->process, CC_FOREVER, NULL), 0);
+	CHECK_EQ(cc_process_free(s->process), 0);
+}
+
+static int make_process_wait(struct scene *s, cc_time deadline)
+{
+	return cc_process_wait(s->process, deadline, NULL);
+}
+ALL_COLUMNS(process_wait, .open = open_process, .make = make_process_wait, .close = close_process,
             .unlisted = true)
 
 /* ---- calls that block: the only thread of the pool is busy ---- */
