@@ -47,6 +47,18 @@ void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result)
 	mc_fail("no channel is watched");
 }
 
+void cc__chan_order_begin(CCChan *c, enum cc__way way)
+{
+	(void)c, (void)way;
+	mc_fail("no channel is watched");
+}
+
+void cc__chan_order_end(CCChan *c, enum cc__way way, int result)
+{
+	(void)c, (void)way, (void)result;
+	mc_fail("no channel is watched");
+}
+
 void cc__chan_enter(CCChan *c)
 {
 	(void)c;
