@@ -175,9 +175,46 @@ SCENARIO(buffered_freed_by_who_sees_the_end, .init = buffer_1,
 
 /* ---- drop the oldest ---- */
 
+static int dropped[MOST];
+static cc__a32 drops;
+
+static void note_dropped(void *context, void *item)
+{
+	MC_ASSERT(context == dropped);
+	dropped[cc__add(&drops, 1, CC__RELAXED)] = *(const int *)item;
+}
+
 static void drop_old(void)
 {
 	make(&cc__buffered_drop_old, 1);
+	chan->options.drop = note_dropped;
+	chan->options.context = dropped;
+}
+
+/* How often that element was received, dropped or is left in the channel. */
+static int ends_of(int value, const int *left, size_t lefts)
+{
+	int n = count_of(value, true);
+
+	for (uint32_t i = 0; i < cc__peek(&drops); i++)
+		n += dropped[i] == value;
+	for (size_t i = 0; i < lefts; i++)
+		n += left[i] == value;
+	return n;
+}
+
+/* Every element has exactly one end. */
+static void each_ends_once(void)
+{
+	int left[2] = {-1, -1};
+	size_t n = 0;
+
+	while (n < 2 && cc_chan_recv_until(chan, &left[n], sizeof(int), CC_NOW) == 0)
+		n++;
+	for (int t = 0; t < MC_THREADS; t++)
+		for (int i = 0; i < did[t].sends; i++)
+			MC_ASSERT(ends_of(did[t].sent[i], left, n) == 1);
+	MC_ASSERT(total(false) == total(true) + (int)cc__peek(&drops) + (int)n);
 }
 
 static void newest_stays(void)
@@ -185,6 +222,16 @@ static void newest_stays(void)
 	MC_ASSERT(did[0].sends == 1 && did[1].sends == 1 && total(true) <= 1);
 	MC_ASSERT(chan->kind->length(chan) <= 1);
 	check_threads_at_rest();
+	each_ends_once();
+}
+
+/* Two of one sender: what is left is the newer one, if nothing was received. */
+static void newest_of_two_stays(void)
+{
+	check_threads_at_rest();
+	MC_ASSERT(did[0].sends == 2);
+	MC_ASSERT(cc__peek(&drops) == 0 || dropped[0] == did[0].sent[0]);
+	each_ends_once();
 }
 
 static void try_recv(void)
@@ -194,3 +241,5 @@ static void try_recv(void)
 }
 SCENARIO(buffered_drop_old, .init = drop_old, .body = {send_one, send_one, try_recv},
          .final = newest_stays, .spurious = MC_NONE) /* covers: CHN-21/m */
+SCENARIO(buffered_drop_old_keeps_the_newer, .init = drop_old, .body = {send_two, try_recv},
+         .final = newest_of_two_stays, .spurious = MC_NONE) /* covers: CHN-21/m */
