@@ -1,45 +1,48 @@
 /* ordered_map.c - work on many things at once, and have the results in the order of the things:
- * a channel of tasks, whose receiver joins one after the other. */
+ * a channel of children, each with what belongs to it, whose receiver joins one after the other. */
 #include <stdio.h>
 
 #include <ccc/ccc.h>
 
 enum { LINES = 12, AT_ONCE = 4 };
 
-/* Later ones are done sooner. */
-static int compress(void *arg)
-{
-	int *line = arg;
+struct line {
+	CCTask task;	/* first: the child that works on it */
+	int number;
+	int *square;	/* where its result will be */
+};
+cc_chan_type(Lines, struct line);
 
-	cc_sleep_until(cc_after((LINES - *line) * CC_MSEC));
-	*line *= *line;
+/* Later ones are done sooner. */
+static cc_task_fn(compress, struct line line;)
+{
+	cc_try(cc_sleep_until(cc_after((LINES - self->line.number) * CC_MSEC)));
+	*self->line.square = self->line.number * self->line.number;
 	return 0;
 }
 
-static cc_task_fn(read_lines, CCChan *out; int *lines;)
+static cc_task_fn(read_lines, LinesTx out; int *squares;)
 {
 	for (int i = 0; i < LINES; i++) {
-		self->lines[i] = i;
-		cc_try(cc_chan_spawn(self->out, NULL, compress, &self->lines[i], CC_FOREVER));
+		struct line line = {.number = i, .square = &self->squares[i]};
+
+		cc_try(cc_spawn_send(self->out, &line, compress, .line = line));
 	}
-	return cc_chan_close(self->out);
+	return cc_close(self->out);
 }
 
 int main(void)
 {
-	const CCChanOptions ordered = {.kind = CC_CHAN_KIND_ORDERED};
-	int lines[LINES], next = 0, err = 0;
-	CCChan *tasks;
-	CCTask task;
+	Lines lines = cc_chan_make_ordered(Lines, AT_ONCE);
+	int squares[LINES], err = 0;
 
-	cc_try(cc_chan_create(&tasks, sizeof(CCTask), AT_ONCE, &ordered));
 	cc_nursery_scope(n, &err) {
-		cc_spawn(n, read_lines, .out = tasks, .lines = lines);
-		while (cc_chan_recv(tasks, &task, sizeof task) == 0) {
-			cc_try(cc_task_join(task, CC_FOREVER, NULL));
-			printf("%d\n", lines[next++]);
+		cc_spawn(n, read_lines, .out = lines.tx, .squares = squares);
+		for (struct line line; cc_recv(lines, &line) == 0;) {
+			cc_try(cc_task_join(line.task, CC_FOREVER, NULL));
+			printf("%d\n", *line.square);
 		}
 	}
-	cc_chan_free(tasks);
+	cc_free(lines);
 	return err;
 }

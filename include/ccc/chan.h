@@ -56,10 +56,12 @@ typedef enum CCChanKind {
 	 * EINVAL: none is out.  A closed pool makes no items and destroys what comes
 	 * back, EPIPE then.  Mode BLOCK. */
 	CC_CHAN_KIND_OWNED,
-	/* Handles of tasks (CCTask) in the order in which they were sent, whichever ends
-	 * first; the receiver joins each, in a call with a deadline of its own.  See
-	 * cc_chan_spawn.  A send that finds the channel closed joins the task before it
-	 * returns the error: the handle is used up then.  Not mode DROP_OLD. */
+	/* Tasks in the order in which they were sent, whichever ends first.  An element is a
+	 * CCTask, or a structure whose first member is one: the rest is a payload that travels
+	 * with the handle, such as where the task's result will be.  The receiver joins each
+	 * task, in a call with a deadline of its own.  See cc_chan_spawn.  A send that finds
+	 * the channel closed joins the task before it returns the error: the handle is used up
+	 * then, the payload is still the caller's.  Not mode DROP_OLD. */
 	CC_CHAN_KIND_ORDERED,
 } CCChanKind;
 
@@ -102,7 +104,8 @@ CC_API CC_MUST_CHECK int cc_chan_create(CCChan **out, size_t size, size_t capaci
 
 /* Free it, closed or not, when no call is in progress and none will come.  Elements that
  * were not received go to `drop`; items of a pool are destroyed; tasks of an ORDERED
- * channel without `drop` are joined, or detached if the caller is cancelled.  EBUSY, and
+ * channel without `drop` are joined, or detached if the caller is cancelled and they are not
+ * children of its innermost nursery (a payload that owns something wants a `drop`).  EBUSY, and
  * nothing is freed or dropped: somebody waits for it, a send is half done, or items of the
  * pool are out or on their way back.  0 for NULL; ENOTSUP.  Any thread; may park if
  * ORDERED.
@@ -177,13 +180,50 @@ CC_API CC_MUST_CHECK int cc_chan_send_many(CCChan *chan, const void *items, size
 CC_API CC_MUST_CHECK int cc_chan_recv_many(CCChan *chan, void *items, size_t size, size_t count,
                                            cc_time deadline, size_t *moved);
 
-/* ORDERED: run main(arg) as a task (see cc_task_spawn) and send its handle.  If that
- * fails, for whatever reason, the task is joined before the error is returned (detached
- * if the caller is cancelled: it may still run then, and use arg); if the task cannot be
- * spawned, that error.  EINVAL: not an ORDERED channel, NULL; ENOTSUP.  Any thread; may
- * park; a cancel point. */
+/* Runs main(arg) as a task and sends its handle through an ORDERED channel of CCTask.
+ *
+ * The task is a child of the innermost nursery around the caller: it is cancelled with that
+ * nursery, which waits for its end, and its error follows the nursery's policy.  Outside of any
+ * nursery it is a task as by cc_task_spawn.  Either way the receiver joins the handle, which stays
+ * good after the end of the nursery.
+ *
+ * If the task cannot be spawned, returns the error of cc_nursery_spawn or cc_task_spawn.  If the
+ * handle cannot be sent, whatever the reason, the task is joined before the error is returned.  A
+ * cancellation of the caller does not end that wait; it cancels the child.  (A task outside of any
+ * nursery is detached if the runtime ends meanwhile: it may still run then, and use arg.)
+ *
+ * Returns 0, or
+ *   EINVAL      `chan` is NULL, not ORDERED, or has elements of another size; the options or main
+ *               are wrong; inside of a nursery: the options have a start
+ *   ENOTSUP     in a child of fork
+ *   and the errors of the spawn and of cc_chan_send_until
+ *
+ * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_chan_spawn(CCChan *chan, const CCTaskOptions *options,
                                        cc_task_main *main, void *arg, cc_time deadline);
+
+/* The same for elements with a payload: `item` points to an element of `size` bytes, whose first
+ * member, a CCTask, is written by the call.  After an error that handle is all zero, and the
+ * payload is the caller's again.
+ *
+ *      struct block {
+ *              CCTask task;
+ *              char *data;
+ *              size_t length;
+ *      } b = {.data = data, .length = length};
+ *
+ *      err = cc_chan_spawn_item(blocks, &b, sizeof b, NULL, compress, data, CC_FOREVER);
+ */
+CC_API CC_MUST_CHECK int cc_chan_spawn_item(CCChan *chan, void *item, size_t size,
+                                            const CCTaskOptions *options, cc_task_main *main,
+                                            void *arg, cc_time deadline);
+
+/* The same with a copy of `captures_size` bytes at `captures`, which is the task's until it ends,
+ * aligned to CC_CAPTURES_ALIGN (nursery.h): main gets its address.  EINVAL also: no captures. */
+CC_API CC_MUST_CHECK int cc_chan_spawn_copy(CCChan *chan, void *item, size_t size,
+                                            const CCTaskOptions *options, cc_task_main *main,
+                                            const void *captures, size_t captures_size,
+                                            cc_time deadline);
 
 /* ---- a look ---- */
 

@@ -83,12 +83,30 @@ CC_API CC_MUST_CHECK int cc_nursery_init(CCNursery *nursery, const CCNurseryOpti
 CC_API int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                             void *arg);
 
-/* The same, but join does not wait for it to end by itself: when the others have, it is
+/* Runs main(arg) as a child, as cc_nursery_spawn does, and stores its handle in *out: for
+ * cc_task_join, cc_select and cc_match.
+ *
+ * The child's end follows the nursery's policy whether or not it is joined, and cc_nursery_join
+ * returns its error as well.  Any fiber or thread may join it.  Handles that are left when the
+ * nursery has been joined are used up then: cc_task_join returns EINVAL for them, so a handle need
+ * not be joined.  cc_task_detach gives the handle up and nothing else: the child stays its
+ * nursery's.  cc_task_recall returns EALREADY.
+ *
+ * Returns 0, or the errors of cc_nursery_spawn; EINVAL also if `out` is NULL, and ENOMEM if there
+ * is no memory for the handle.  After an error *out is all zero, and the nursery knows it as it
+ * does after cc_nursery_spawn.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_nursery_spawn_task(CCNursery *nursery, CCTask *out,
+                                               const CCTaskOptions *options, cc_task_main *main,
+                                               void *arg);
+
+/* As cc_nursery_spawn, but join does not wait for it to end by itself: when the others have, it is
  * cancelled. */
 CC_API int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options,
                                    cc_task_main *main, void *arg);
 
-/* The same two, with a copy of `size` bytes at `captures` that is the child's until it ends,
+/* As cc_nursery_spawn and cc_nursery_spawn_daemon, with a copy of `size` bytes at `captures` that is the child's until it ends,
  * aligned to CC_CAPTURES_ALIGN: main gets its address.  Up to CC_CAPTURES_SMALL bytes lie in a
  * frame from the pool, more in the nursery's arena, and both are given back when the child
  * ends: a nursery that lives on does not grow by them.  EINVAL: no captures. */
@@ -96,6 +114,12 @@ CC_API int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *option
                                  cc_task_main *main, const void *captures, size_t size);
 CC_API int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
                                         cc_task_main *main, const void *captures, size_t size);
+
+/* As cc_nursery_spawn_task, with such a copy.  Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_nursery_spawn_task_copy(CCNursery *nursery, CCTask *out,
+                                                    const CCTaskOptions *options,
+                                                    cc_task_main *main, const void *captures,
+                                                    size_t size);
 
 #define CC_CAPTURES_ALIGN 16
 #define CC_CAPTURES_SMALL 64

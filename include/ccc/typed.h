@@ -54,6 +54,12 @@
 	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__) \
 	(cc_nursery_spawn_daemon, nursery, options, __VA_ARGS__)
 
+/* cc_spawn_task(nursery, &handle, task, .capture = value, ...): a child with a handle, as by
+ * cc_nursery_spawn_task.  _with: the third argument is a const CCTaskOptions *. */
+#define cc_spawn_task(nursery, handle, ...) cc_spawn_task_with(nursery, handle, NULL, __VA_ARGS__)
+#define cc_spawn_task_with(nursery, handle, options, ...) \
+	CC_MANY_OR_ONE(CC_SPAWN_TASK_, __VA_ARGS__)(nursery, handle, options, __VA_ARGS__)
+
 /* ---- channels ---- */
 
 /* cc_chan_type(Numbers, int): a type for channels that carry ints, and one for each of their
@@ -85,6 +91,29 @@
 
 #define cc_chan_make(name, capacity) \
 	((name){.chan = cc_chan_new(sizeof *((name *)0)->cc_sends, capacity)})
+
+/* An ORDERED channel, whose type has `CCTask task` as its first member.
+ *
+ *      struct block { CCTask task; char *data; size_t length; };
+ *      cc_chan_type(Blocks, struct block);
+ *
+ *      Blocks blocks = cc_chan_make_ordered(Blocks, 8);
+ *
+ *      cc_try(cc_spawn_send(blocks, &block, compress, .data = block.data));    // one side
+ *
+ *      while (cc_recv(blocks, &block) == 0)                                    // the other
+ *              cc_try(cc_task_join(block.task, CC_FOREVER, NULL));
+ *
+ * cc_spawn_send(channel, &item, task, .capture = value, ...) spawns the task, stores its handle in
+ * the item and sends the item, as by cc_chan_spawn_copy. */
+#define cc_chan_make_ordered(name, capacity) \
+	((name){.chan = cc_chan_new_ordered(sizeof *((name *)0)->cc_sends + \
+	                                        CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
+	                                    capacity)})
+#define cc_spawn_send(channel, item, ...) \
+	cc_spawn_send_until(channel, CC_FOREVER, item, __VA_ARGS__)
+#define cc_spawn_send_until(channel, deadline, item, ...) \
+	CC_MANY_OR_ONE(CC_SPAWN_SEND_, __VA_ARGS__)(channel, deadline, item, __VA_ARGS__)
 
 /* As cc_chan_send and its like, with a value that the channel's type can be initialised
  * with; and as cc_chan_recv, with a pointer to just that type. */
@@ -224,6 +253,39 @@
 #define CC_SPAWN_ONE(spawn, nursery, options, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
 	 spawn(nursery, options, name##_task, NULL))
+
+#define CC_SPAWN_TASK_MANY(nursery, handle, options, name, ...) \
+	cc_nursery_spawn_task_copy(nursery, handle, options, name##_task, \
+	                           &(struct name##_captures){__VA_ARGS__}, \
+	                           sizeof(struct name##_captures))
+#define CC_SPAWN_TASK_ONE(nursery, handle, options, name) \
+	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
+	 cc_nursery_spawn_task(nursery, handle, options, name##_task, NULL))
+#define CC_SPAWN_SEND_MANY(channel, deadline, item, name, ...) \
+	cc_chan_spawn_copy((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                   sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                   NULL, name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	                   sizeof(struct name##_captures), deadline)
+#define CC_SPAWN_SEND_ONE(channel, deadline, item, name) \
+	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
+	 cc_chan_spawn_item((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                    sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                    NULL, name##_task, NULL, deadline))
+
+/* 0; does not compile unless the first member of that type is `CCTask task`. */
+#define CC_BEGINS_WITH_TASK(of) \
+	(0 * sizeof(char[_Generic((of).task, CCTask : 1, default : 0) && \
+	                         offsetof(__typeof__(of), task) == 0 \
+	                     ? 1 \
+	                     : -1]))
+
+static inline CC_MUST_CHECK CCChan *cc_chan_new_ordered(size_t size, size_t capacity)
+{
+	const CCChanOptions ordered = {.kind = CC_CHAN_KIND_ORDERED};
+	CCChan *chan = NULL;
+
+	return cc_chan_create(&chan, size, capacity, &ordered) == 0 ? chan : NULL;
+}
 
 #define CC_MATCH_MAX 16
 

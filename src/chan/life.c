@@ -47,7 +47,7 @@ static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, 
 	case CC_CHAN_KIND_OWNED:
 		return owned_makes_sense(o, size, capacity) ? &cc__owned : NULL;
 	case CC_CHAN_KIND_ORDERED:
-		return size == sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
+		return size >= sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
 	}
 	return NULL;
 }

@@ -1,25 +1,35 @@
 /* ordered.c - handles of tasks, received in the order in which they were sent.
  *
- * A handle is worth something: what the channel does not hand on, it joins. */
+ * An element begins with a CCTask; the bytes behind it are the user's.  What the channel does not
+ * hand on, it joins. */
 #include <ccc/task.h>
 
-#include <errno.h>
+#include <string.h>
 
 #include "chan/locked.h"
-#include "os/fork.h"
+#include "sched/fiber.h"
+#include "sched/sched.h"
 
-/* Wait for its end.  Who is cancelled meanwhile does not: it ends alone then. */
-static void see_through(const CCTask *task)
+/* A child of the caller's own nursery is cancelled with the caller, so the caller waits for it
+ * in any case.  Nothing that reaches the caller need end another task, so a caller that is
+ * cancelled does not wait for that: the task ends by itself. */
+void cc__ordered_see_through(const void *item)
 {
-	if (cc_task_join(*task, CC_FOREVER, NULL) != 0)
-		cc_task_detach(*task);
+	const void *nursery = cc__scope_here();
+	CCTask task;
+
+	memcpy(&task, item, sizeof task);	/* elements need not be aligned */
+	if (nursery != NULL && cc__task_is_child_of(task, nursery))
+		cc__task_join_anyway(task);
+	else if (cc_task_join(task, CC_FOREVER, NULL) != 0)
+		cc_task_detach(task);
 }
 
 static int finish_send(CCChan *c, void *item, int result)
 {
 	(void)c;
 	if (result == CC__CLOSED)
-		see_through(item);
+		cc__ordered_see_through(item);
 	return result;
 }
 
@@ -31,7 +41,7 @@ static void empty(CCChan *c)
 		if (c->options.drop != NULL)
 			cc__chan_drop(c, item);
 		else
-			see_through(item);
+			cc__ordered_see_through(item);
 }
 
 const struct cc__chan_kind cc__ordered = {
@@ -42,21 +52,3 @@ const struct cc__chan_kind cc__ordered = {
     .empty = empty,
     CC__LOCKED_COMMON,
 };
-
-int cc_chan_spawn(CCChan *c, const CCTaskOptions *options, cc_task_main *main, void *arg,
-                  cc_time deadline)
-{
-	CCTask task;
-	int err;
-
-	if (cc__forked())
-		return ENOTSUP;
-	if (c == NULL || c->kind != &cc__ordered)
-		return EINVAL;
-	if ((err = cc_task_spawn(NULL, &task, options, main, arg)) != 0)
-		return err;
-	err = cc_chan_send_until(c, &task, sizeof task, deadline);
-	if (err != 0)
-		see_through(&task);	/* does nothing to a handle that is used up */
-	return err;
-}

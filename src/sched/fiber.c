@@ -306,9 +306,11 @@ static const struct cc__waitable_ops join_ops = {
     .unpublish = withdraw_joiner,
 };
 
-int cc_task_join(CCTask task, cc_time deadline, int *result)
+/* `cancel` is the flag that ends the wait; NULL: whatever cancels the caller. */
+static inline __attribute__((always_inline)) int join_task(CCTask task, cc_time deadline,
+                                                           int *result, const cc__a32 *cancel)
 {
-	struct cc__waiter w = {0};
+	struct cc__waiter w = {.cancel = cancel};
 	struct cc__fiber *f = task.frame;
 	uint64_t h;
 	int ignored;
@@ -333,6 +335,36 @@ int cc_task_join(CCTask task, cc_time deadline, int *result)
 	}
 	CC__EVENT(CC__EV_JOIN, cc__self(), task.id, 0);
 	return cc__wait_as(&f->done, &join_ops, &w, deadline);
+}
+
+int cc_task_join(CCTask task, cc_time deadline, int *result)
+{
+	return join_task(task, deadline, result, NULL);
+}
+
+int cc__task_join_anyway(CCTask task)
+{
+	static const cc__a32 never = {0};
+	int err;
+
+	/* ENOMEM: a thread's first wait, which is tried again. */
+	while ((err = join_task(task, CC_FOREVER, NULL, &never)) == ENOMEM)
+		cc_yield();
+	return err;
+}
+
+bool cc__task_is_child_of(CCTask task, const void *nursery)
+{
+	struct cc__fiber *f;
+	uint64_t h;
+	bool is;
+
+	if ((f = cc__frame_lock(task, &h)) == NULL)
+		return false;
+	/* Under the lock of a frame that has a task: what it runs does not change. */
+	is = cc__fiber_nursery(f) == nursery;
+	cc__unlock(&f->done.lock);
+	return is;
 }
 
 /* ---- the end of a task as a case of a group ---- */

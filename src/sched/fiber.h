@@ -118,7 +118,7 @@ static inline CCMigration cc__fiber_migration(const struct cc__fiber *f)
 	return (CCMigration)(f->home & CC__HOME_MIGRATION);
 }
 
-/* That of an unstarted child, as it was spawned; NULL: it is none.  f is the caller's. */
+/* That of a child, as it was spawned; NULL: it is none.  f has a task that cannot end meanwhile. */
 static inline const void *cc__fiber_nursery(const struct cc__fiber *f)
 {
 	return f->payload.arg == &f->payload.child.what ? f->payload.child.what.nursery : NULL;
@@ -246,6 +246,13 @@ extern const struct cc__waitable_ops cc__task_ops;
 /* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
  * been set. */
 void cc__fiber_unpark_all(const struct cc__sched *home);
+
+/* Joins a task however long it takes: neither a cancellation of the caller nor the end of its
+ * runtime ends the wait.  0, EINVAL, EDEADLK and ENOTSUP as for cc_task_join. */
+int cc__task_join_anyway(CCTask task);
+/* The task, which has a handle, is a child of that nursery (a struct cc__nursery, not looked
+ * at). */
+bool cc__task_is_child_of(CCTask task, const void *nursery);
 
 /* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
  * handle means nothing any more. */

@@ -56,7 +56,8 @@ static inline void step_up(struct cc__worker *w, struct cc__fiber *self, struct 
 	cc__set_running(w->thread, &f->parker);
 }
 
-static inline void step_down(struct cc__below *p, struct cc__fiber *f, int result)
+/* `joined`: the caller takes the result for the joiner, and the handle with it. */
+static inline void step_down(struct cc__below *p, struct cc__fiber *f, int result, bool joined)
 {
 	struct cc__fiber *self = p->self;
 	struct cc__stack *s = cc__load(&self->stack, CC__RELAXED);	/* Relaxed: our own */
@@ -73,7 +74,7 @@ static inline void step_down(struct cc__below *p, struct cc__fiber *f, int resul
 	s->member = p->member;
 	cc__set_running(w->thread, &self->parker);
 	cc__fiber_unbind(f);
-	if (cc__frame_end(f, result, true, &last))
+	if (cc__frame_end(f, result, joined, &last))
 		cc__frame_put(&w->frames, f);
 	CC__EVENT(CC__EV_PLACE, &self->parker, 0, 0);
 	cc__count(&w->finished);
@@ -106,7 +107,7 @@ bool cc__sched_run_here(CCTask task, int *result)
 	main = f->run.main;
 	step_up(w, self, s, f, &p);
 	*result = main(f->payload.arg);
-	step_down(&p, f, *result);
+	step_down(&p, f, *result, true);
 	return true;
 }
 
@@ -128,7 +129,7 @@ struct cc__child *cc__sched_child_here(const void *nursery, struct cc__below *p)
 
 void cc__sched_child_ended(struct cc__below *p, struct cc__child *child, int result)
 {
-	step_down(p, cc__fiber_of_child(child), result);
+	step_down(p, cc__fiber_of_child(child), result, false);
 }
 
 /* ---- a child on the stack of the one before it ---- */

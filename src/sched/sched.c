@@ -305,6 +305,14 @@ struct cc__member **cc__member_slot(struct cc__parker *p)
 	return cc__past_locals(cc__local_place(p));
 }
 
+struct cc__scope *cc__scope_here(void)
+{
+	struct cc__parker *self = cc__self();
+	const struct cc__member *m = self != NULL ? *cc__member_slot(self) : NULL;
+
+	return m != NULL ? m->scope : NULL;
+}
+
 const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 {
 	/* Relaxed: as above. */

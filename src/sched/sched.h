@@ -110,6 +110,9 @@ bool cc__sched_at_rest(const struct cc__sched *s);
 
 /* Where p, who calls, keeps the scope that it is in. */
 struct cc__member **cc__member_slot(struct cc__parker *p);
+/* The innermost scope around the caller, which begins the nursery that it belongs to; NULL: the
+ * caller is in no nursery. */
+struct cc__scope *cc__scope_here(void);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);

@@ -14,8 +14,23 @@
 
 _Static_assert((int)CC_CAPTURES_SMALL == (int)CC__PAYLOAD, "small captures fill a payload");
 
-typedef int spawn_verb(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
-                       void *arg);
+/* One of three ways to spawn, known to the compiler where spawn_copy is called. */
+struct verb {
+	bool daemon;
+	CCTask *out;			/* not NULL: it can be joined */
+	struct cc__handles *keep;	/* see cc__nursery_spawn_joinable */
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE int spawn(const struct verb v, CCNursery *n, const CCTaskOptions *options,
+                 cc_task_main *main, void *arg)
+{
+	if (v.out != NULL)
+		return cc__nursery_spawn_joinable(n, v.out, v.keep, options, main, arg);
+	return v.daemon ? cc_nursery_spawn_daemon(n, options, main, arg)
+	                : cc_nursery_spawn(n, options, main, arg);
+}
 
 /* ---- a frame ---- */
 
@@ -34,7 +49,7 @@ static int call_in_frame(void *arg)
 	return result;
 }
 
-static int spawn_in_frame(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+INLINE int spawn_in_frame(const struct verb v, CCNursery *n, const CCTaskOptions *options,
                           cc_task_main *main, const void *captures, size_t size)
 {
 	struct cc__fiber *f = cc__frame_get(cc__frame_cache_here());
@@ -44,7 +59,7 @@ static int spawn_in_frame(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *
 		return cc__nursery_unstarted(n, ENOMEM);
 	f->run.main = main;
 	memcpy(f->payload.bytes, captures, size);
-	if ((err = spawn(n, options, call_in_frame, f)) != 0)
+	if ((err = spawn(v, n, options, call_in_frame, f)) != 0)
 		put_frame(f);
 	return err;
 }
@@ -69,7 +84,7 @@ static int call_in_piece(void *arg)
 	return result;
 }
 
-static int spawn_in_piece(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+INLINE int spawn_in_piece(const struct verb v, CCNursery *n, const CCTaskOptions *options,
                           cc_task_main *main, const void *captures, size_t size)
 {
 	CCArena *arena = cc_nursery_arena(n);
@@ -83,7 +98,7 @@ static int spawn_in_piece(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *
 	p = memory;
 	*p = (struct piece){.main = main, .arena = arena, .size = sizeof *p + size};
 	memcpy(p + 1, captures, size);
-	if ((err = spawn(n, options, call_in_piece, p)) != 0)
+	if ((err = spawn(v, n, options, call_in_piece, p)) != 0)
 		cc_arena_put(arena, p, p->size);
 	return err;
 }
@@ -100,7 +115,7 @@ static int call_in_memory(void *arg)
 	return result;
 }
 
-static int spawn_in_memory(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+static int spawn_in_memory(const struct verb v, CCNursery *n, const CCTaskOptions *options,
                            cc_task_main *main, const void *captures, size_t size)
 {
 	struct piece *p = size > SIZE_MAX - sizeof *p ? NULL : malloc(sizeof *p + size);
@@ -110,14 +125,14 @@ static int spawn_in_memory(spawn_verb *spawn, CCNursery *n, const CCTaskOptions 
 		return cc__nursery_unstarted(n, ENOMEM);
 	p->main = main;
 	memcpy(p + 1, captures, size);
-	if ((err = spawn(n, options, call_in_memory, p)) != 0)
+	if ((err = spawn(v, n, options, call_in_memory, p)) != 0)
 		free(p);
 	return err;
 }
 
 /* ---- either ---- */
 
-static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *options,
+INLINE int spawn_copy(const struct verb v, CCNursery *n, const CCTaskOptions *options,
                       cc_task_main *main, const void *captures, size_t size)
 {
 	if (cc__forked())
@@ -125,22 +140,30 @@ static int spawn_copy(spawn_verb *spawn, CCNursery *n, const CCTaskOptions *opti
 	if (cc__nursery_open(n) == NULL || main == NULL || captures == NULL)
 		return cc__nursery_unstarted(n, EINVAL);
 	if (cc__tools_order())
-		return spawn_in_memory(spawn, n, options, main, captures, size);
+		return spawn_in_memory(v, n, options, main, captures, size);
 	if (CC__CAPTURES_IN_FRAMES && size <= CC_CAPTURES_SMALL)
-		return spawn_in_frame(spawn, n, options, main, captures, size);
-	return spawn_in_piece(spawn, n, options, main, captures, size);
+		return spawn_in_frame(v, n, options, main, captures, size);
+	return spawn_in_piece(v, n, options, main, captures, size);
 }
 
 int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                           const void *captures, size_t size)
 {
-	return spawn_copy(cc_nursery_spawn, nursery, options, main, captures, size);
+	return spawn_copy((struct verb){0}, nursery, options, main, captures, size);
 }
 
 int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
                                  cc_task_main *main, const void *captures, size_t size)
 {
-	return spawn_copy(cc_nursery_spawn_daemon, nursery, options, main, captures, size);
+	return spawn_copy((struct verb){.daemon = true}, nursery, options, main, captures, size);
+}
+
+int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
+                                    const CCTaskOptions *options, cc_task_main *main,
+                                    const void *captures, size_t size)
+{
+	return spawn_copy((struct verb){.out = out, .keep = keep}, nursery, options, main, captures,
+	                  size);
 }
 
 /* ---- the arena ---- */

@@ -8,6 +8,7 @@
 #include "os/where.h"
 #include "sched/local.h"
 #include "sched/spawn.h"
+#include "scope/handle.h"
 #include "wait/thread.h"
 
 static struct cc__nursery *inside_of(CCNursery *n)
@@ -253,15 +254,27 @@ static CCTaskOptions moving(const struct cc__nursery *n, const CCTaskOptions *op
 	return o;
 }
 
-/* By thread t: a frame that runs `entry`, and what that finds in it. */
-static inline int start(struct cc__nursery *n, struct cc__thread *t, const CCTaskOptions *options,
-                        cc_task_main *entry, const struct cc__child child)
+/* Where the handle of a child goes; `out` NULL: it has none. */
+struct to {
+	CCTask *out;
+	struct cc__handles *keep;	/* and there, unless it is NULL */
+};
+
+/* By thread t: a frame that runs `entry`, and what that finds in it.  Its handle is written before
+ * the child can run. */
+static inline int start(struct cc__nursery *n, struct cc__thread *t, const struct to to,
+                        const CCTaskOptions *options, cc_task_main *entry,
+                        const struct cc__child child)
 {
 	struct cc__birth b;
-	const int err = cc__spawn_begin(&b, n->sched, t, options, true);
+	const int err = cc__spawn_begin(&b, n->sched, t, options, to.out == NULL);
 
 	if (err != 0)
 		return err;
+	if (to.out != NULL)
+		*to.out = (CCTask){.frame = b.f, .id = b.handle};
+	if (to.keep != NULL)
+		cc__handles_keep(to.keep, *to.out);
 	b.f->run.main = entry;
 	b.f->payload.arg = &b.f->payload.child.what;
 	b.f->payload.child.what = child;
@@ -292,7 +305,7 @@ static inline int refusal(CCNursery *nursery, const CCTaskOptions *options, cc_t
 
 /* The owner counts his children by himself, all others in the tally. */
 static inline __attribute__((always_inline)) int
-spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *entry,
+spawn(CCNursery *nursery, const struct to to, const CCTaskOptions *options, cc_task_main *entry,
       const struct cc__child child, bool daemon)
 {
 	struct cc__nursery *n = inside_of(nursery);
@@ -311,7 +324,7 @@ spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *entry,
 		o = moving(n, options);
 		options = &o;
 	}
-	err = start(n, t, options, entry, child);
+	err = start(n, t, to, options, entry, child);
 	if (__builtin_expect(err != 0, 0)) {
 		if (mine)
 			note(n, tally, err);
@@ -327,7 +340,14 @@ spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *entry,
 int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                      void *arg)
 {
-	return spawn(nursery, options, run_child,
+	return spawn(nursery, (struct to){0}, options, run_child,
+	             (struct cc__child){.main = main, .arg = arg, .nursery = nursery}, false);
+}
+
+int cc__nursery_spawn_joinable(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
+                               const CCTaskOptions *options, cc_task_main *main, void *arg)
+{
+	return spawn(nursery, (struct to){out, keep}, options, run_child,
 	             (struct cc__child){.main = main, .arg = arg, .nursery = nursery}, false);
 }
 
@@ -336,7 +356,7 @@ int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc
 {
 	void *marked = (void *)((uintptr_t)nursery | 1);
 
-	return spawn(nursery, options, run_daemon,
+	return spawn(nursery, (struct to){0}, options, run_daemon,
 	             (struct cc__child){.main = main, .arg = arg, .nursery = marked}, true);
 }
 
@@ -357,9 +377,13 @@ static void close(struct cc__nursery *n, struct cc__member **slot)
 {
 	cc__member_leave(&n->inside, slot);
 	cc__scope_close(&n->scope);
-	/* Relaxed: after the tally. */
-	if (__builtin_expect(cc__load(&n->arena, CC__RELAXED) != NULL, 0))
+	/* Relaxed, both: after the tally. */
+	if (__builtin_expect(((uintptr_t)cc__load(&n->arena, CC__RELAXED) |
+	                      (uintptr_t)cc__load(&n->handles, CC__RELAXED)) != 0,
+	                     0)) {
+		cc__nursery_drop_handles(n);
 		cc__nursery_free_arena(n);
+	}
 	n->owner = NULL;
 }
 

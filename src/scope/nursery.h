@@ -39,6 +39,7 @@ struct cc__tally {
 };
 
 struct cc__closing;
+struct cc__handles;
 
 /* What a CCNursery is. */
 struct cc__nursery {
@@ -57,6 +58,7 @@ struct cc__nursery {
 	CCTask alarm;			/* the owner's; a daemon that comes at the deadline */
 	CC__ATOMIC(struct cc__closing *) closing;	/* channels to close; pushed by anybody */
 	CC__ATOMIC(CCArena *) arena;	/* NULL, then constant; anybody makes it */
+	CC__ATOMIC(struct cc__handles *) handles;	/* likewise; of children (handle.c) */
 	cc__a32 error;			/* the first real one of a child; 0: none yet */
 	cc__a32 marks;			/* enum cc__nursery_mark */
 	struct cc__tally children, daemons;
@@ -78,6 +80,7 @@ static inline struct cc__nursery *cc__nursery_open(CCNursery *nursery)
 }
 
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
+_Static_assert(offsetof(struct cc__nursery, scope) == 0, "a member knows the nursery by its scope");
 
 /* Whether small captures lie in frames. */
 enum {
@@ -97,6 +100,14 @@ void cc__nursery_stop_alarm(struct cc__nursery *n);
 
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
+
+/* As cc_nursery_spawn and _spawn_copy, but the child can be joined: its handle goes to *out and,
+ * unless that is NULL, to `keep`, where room for it has been reserved. */
+int cc__nursery_spawn_joinable(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
+                               const CCTaskOptions *options, cc_task_main *main, void *arg);
+int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
+                                    const CCTaskOptions *options, cc_task_main *main,
+                                    const void *captures, size_t size);
 
 /* By somebody else than the owner, or for a daemon.  EINVAL: it is sealed, and the caller
  * outside; or nobody is left, and it is too late. */
