@@ -13,7 +13,10 @@
  *          zero, while the thread has to find out, has more than one structure, or sanitizers
  *          want to know of every switch.  The thread alone changes the pointer.
  * CARRY-3  A C++ runtime that becomes known makes cc__carry_none non-zero.  All workers that
- *          point to it then take the long way at their next switch and find their structure. */
+ *          point to it then take the long way at their next switch and find their structure.  A
+ *          second C++ runtime does not reach workers that point to the structure of the first:
+ *          they find it at their next long way.  A fiber that has state of the second one only
+ *          leaves it behind until then. */
 #ifndef CC__OS_CARRY_H
 #define CC__OS_CARRY_H
 
