@@ -349,7 +349,7 @@ int cc__task_join_anyway(CCTask task)
 
 	/* ENOMEM: a thread's first wait, which is tried again. */
 	while ((err = join_task(task, CC_FOREVER, NULL, &never)) == ENOMEM)
-		cc_yield();
+		cc__relax();
 	return err;
 }
 

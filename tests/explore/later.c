@@ -16,6 +16,7 @@
 #include "shim_wait.h"
 #include "sched/later.h"
 #include "sched/worker.h"
+#include "shim_stacks.h"
 
 enum { WHEN = 2 * CC_SEC / CC__TIMER_UNIT * CC__TIMER_UNIT };	/* the clock begins at one */
 #define LATER (2 * (cc_time)WHEN)

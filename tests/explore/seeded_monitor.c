@@ -43,6 +43,7 @@ static int order_at(const char *function, const char *text, int order)
 #include "os/pages.h"
 #include "sched/later.h"
 #include "sched/sysmon.c"
+#include "shim_stacks.h"
 
 /* ---- the rest of the runtime ---- */
 

@@ -12,6 +12,7 @@
 #include "sched/later.h"
 #include "sched/fiber.h"
 #include "sched/sched.h"
+#include "shim_stacks.h"
 
 struct cc__frame_cache *cc__frame_cache_here(void)
 {

@@ -23,6 +23,7 @@
 #include "sched/local.h"
 #include "sched/sched.h"
 #include "sched/worker.h"
+#include "shim_stacks.h"
 
 /* Nobody spins, and nothing must have waited to be taken. */
 #undef CC_USEC
