@@ -672,7 +672,7 @@ static void close_blocking(struct scene *s)
 static int never_called(void *arg)
 {
 	(void)arg;
-	CHECK(!"a call that was withdrawn has been made");
+	CHECK(false);	/* a call that was withdrawn has been made */
 	return 0;
 }
 
