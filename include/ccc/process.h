@@ -99,7 +99,7 @@ CC_API int cc_process_id(const CCProcess *process);
 /* Free what cc_process_spawn has made, when no other call is in progress and none will come.
  *
  * Returns 0; 0 for NULL, too.
- * EBUSY    the process has not ended, or somebody waits for it; nothing is freed
+ * EBUSY    the process has not ended, or a caller waits for it; nothing is freed
  * ENOTSUP  in a child of fork (runtime.h)
  *
  * Any thread.  Does not park. */

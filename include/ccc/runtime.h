@@ -146,9 +146,9 @@ CC_API CC_MUST_CHECK int cc_runtime_new(CCRuntime **out, const CCConfig *config)
  *
  * Tasks have shutdown_timeout to end, and may spawn others meanwhile.  After that
  * the runtime takes no new tasks, and whatever its fibers wait for returns ECANCELED,
- * then and from then on; only a cc_blocking whose function has a thread sees it through.  What is queued
- * still runs, tasks whose start is to come begin at once, and all have as long again,
- * but no more than a second, to come to their end.
+ * then and from then on; only a cc_blocking whose function has a thread waits until
+ * that returns.  What is queued still runs, tasks whose start is to come begin at once,
+ * and all have as long again, but no more than a second, to come to their end.
  *
  * ETIMEDOUT: tasks are still there; the runtime lives on, takes no new ones and may
  * be freed again.  EDEADLK: called by one of its own fibers.  EINVAL: NULL.  No

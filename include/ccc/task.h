@@ -75,8 +75,8 @@ CC_API CC_MUST_CHECK int cc_task_spawn(CCRuntime *runtime, CCTask *out,
  * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_task_join(CCTask task, cc_time deadline, int *result);
 
-/* Give the handle up: nobody will join.  A child of a nursery stays that nursery's.  EINVAL as
- * above.  Any thread. */
+/* Gives the handle up: no caller will join the task.  A child of a nursery stays that
+ * nursery's.  EINVAL as above.  Any thread. */
 CC_API int cc_task_detach(CCTask task);
 
 /* Take a task back whose start is to come: it never runs, and the handle is consumed.

@@ -22,7 +22,8 @@ struct cc__handles {
 
 /* Into the room that was reserved for it; id 0: it is not needed. */
 void cc__handles_keep(struct cc__handles *h, CCTask task);
-/* What is left is used up, and the list is freed: nobody is inside of n any more. */
+/* Uses up the handles that are left and frees the list.  Called when no fiber and no thread is
+ * inside of n any more. */
 void cc__nursery_drop_handles(struct cc__nursery *n);
 
 #endif

@@ -45,7 +45,7 @@ static void count_out(struct cc__nursery *n, struct cc__tally *t, uint64_t ended
 	if (__builtin_expect(left - 1 >= CC__TALLY_ONE - 1, 1))
 		return;	/* others are, or it may have more */
 	if (cc__watched())
-		cc__happens_after(n);	/* the others' ends, for those who see channels closed */
+		cc__happens_after(n);	/* the others' ends, for callers that see channels closed */
 	if (left & CC__TALLY_SEALED)
 		be_over(n, t);
 	cc__unpark(owner);

@@ -88,8 +88,8 @@ enum {
 	                         sizeof(struct cc__fiber) % CC_CAPTURES_ALIGN == 0
 };
 
-/* A child or daemon that somebody asked for does not run, because of `err`: to those inside and
- * to the join that is the end of a child with that error.  Returns err. */
+/* A child or daemon could not be spawned, because of `err`.  Children, owner and join are told
+ * as if a child had ended with that error.  Returns err. */
 int cc__nursery_unstarted(CCNursery *nursery, int err);
 
 /* closing.c: those that it has been told of, once.  0 is no deadline; the alarm is a daemon,

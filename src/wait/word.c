@@ -3,8 +3,9 @@
 
 #ifndef CC__EXPLORE
 
-/* What others see who find the word in its new state happens before that.  A new life knows
- * nothing of the one before it. */
+/* Tells the sanitizer: what the thread that moves the word has done happens before what a thread
+ * does that finds the word in its new state.  A new life of a frame is not ordered after the
+ * one before it. */
 static void tell_order(const struct cc__parker *p, uint64_t from, uint64_t to)
 {
 	if (cc__word_state(from) == CC__IDLE)

@@ -1,6 +1,7 @@
 /* nursery_stack_test.c - stacks of the size that a nursery asks for: children have them, others
  * keep theirs, and all come back. */
 #include "nurseries.h"
+#include "stack_sizes.h"
 
 #include <signal.h>
 #include <string.h>
@@ -8,19 +9,6 @@
 #include <sys/wait.h>
 
 #include "sched/stack.h"
-
-#define K ((size_t)1024)
-#define M (1024 * K)
-
-static CCConfig small_stacks(unsigned workers)
-{
-	CCConfig c = config();
-
-	c.stack_size = 64 * K;
-	c.stack_idle = CC_FOREVER;	/* a worker's sleep has no end of its own */
-	only_workers(&c, workers);
-	return c;
-}
 
 static CCNurseryOptions of_size(CCRuntime *rt, size_t size)
 {
@@ -37,44 +25,6 @@ static CCStats stats(CCRuntime *rt)
 
 /* ---- what a child does with it ---- */
 
-struct my_stack {
-	uint64_t id;
-	size_t size;
-};
-
-static int find_me(const CCFiberInfo *info, void *arg)
-{
-	struct my_stack *s = arg;
-
-	if (info->id != s->id)
-		return 0;
-	s->size = info->stack_size;
-	return 1;
-}
-
-/* Guard included, which is a quarter. */
-static size_t my_stack_size(void)
-{
-	struct my_stack s = {.id = cc_fiber_id()};
-
-	cc_fiber_each(find_me, &s);
-	return s.size / 3 * 4;
-}
-
-enum { FRAME = 4096 };
-
-static __attribute__((noinline)) int descend(int left)
-{
-	volatile char frame[FRAME];	/* all of it: nobody knows which byte is used */
-	const size_t i = (size_t)left % FRAME;
-	int below = 0;
-
-	frame[i] = (char)left;
-	if (left > 0)
-		below = descend(left - 1);
-	return below + (frame[i] != (char)left);
-}
-
 /* More than ordinary stacks have many times over. */
 static int use_a_megabyte(void *ran)
 {
@@ -82,19 +32,6 @@ static int use_a_megabyte(void *ran)
 	CHECK_EQ(descend(M / FRAME), 0);
 	cc_yield();
 	return ran != NULL ? count(ran) : 0;
-}
-
-struct asked {
-	cc__a32 *ran;
-	size_t size;
-};
-
-static int have_that_size(void *arg)
-{
-	const struct asked *a = arg;
-
-	CHECK_EQ(my_stack_size(), a->size);
-	return count(a->ran);
 }
 
 /* ---- it is there ---- */

@@ -1,6 +1,7 @@
 /* task_stack_test.c - stacks of the size that a task asks for: it has the room, however it is
  * spawned and whoever waits for it, and tasks beside it keep theirs. */
 #include "nurseries.h"
+#include "stack_sizes.h"
 
 #include <signal.h>
 #include <string.h>
@@ -8,19 +9,6 @@
 #include <sys/wait.h>
 
 #include "sched/stack.h"
-
-#define K ((size_t)1024)
-#define M (1024 * K)
-
-static CCConfig small_stacks(unsigned workers)
-{
-	CCConfig c = config();
-
-	c.stack_size = 64 * K;
-	c.stack_idle = CC_FOREVER;	/* a worker's sleep has no end of its own */
-	only_workers(&c, workers);
-	return c;
-}
 
 static uint64_t stacks_in_use(CCRuntime *rt)
 {
@@ -34,44 +22,6 @@ static const CCTaskOptions two_megabytes = {.name = "large", .stack_size = 2 * M
 
 /* ---- what a task does with it ---- */
 
-struct me {
-	uint64_t id;
-	size_t size;
-};
-
-static int find_me(const CCFiberInfo *info, void *arg)
-{
-	struct me *me = arg;
-
-	if (info->id != me->id)
-		return 0;
-	me->size = info->stack_size;
-	return 1;
-}
-
-/* Guard included, which is a quarter. */
-static size_t my_stack_size(void)
-{
-	struct me me = {.id = cc_fiber_id()};
-
-	cc_fiber_each(find_me, &me);
-	return me.size / 3 * 4;
-}
-
-enum { FRAME = 4096 };
-
-static __attribute__((noinline)) int descend(int left)
-{
-	volatile char frame[FRAME];	/* all of it: nobody knows which byte is used */
-	const size_t i = (size_t)left % FRAME;
-	int below = 0;
-
-	frame[i] = (char)left;
-	if (left > 0)
-		below = descend(left - 1);
-	return below + (frame[i] != (char)left);
-}
-
 /* More than ordinary stacks have many times over. */
 static int use_a_megabyte(void *ran)
 {
@@ -79,19 +29,6 @@ static int use_a_megabyte(void *ran)
 	cc_yield();
 	CHECK_EQ(descend(M / FRAME), 0);
 	return count(ran);
-}
-
-struct asked {
-	cc__a32 *ran;
-	size_t size;
-};
-
-static int have_that_size(void *arg)
-{
-	const struct asked *a = arg;
-
-	CHECK_EQ(my_stack_size(), a->size);
-	return count(a->ran);
 }
 
 /* The body in a fiber and in a thread, with one worker and with two; no stack is lost. */
