@@ -161,27 +161,33 @@ static void empty_inbox(struct cc__sched *s, struct cc__worker *w)
 		give(s, f);
 }
 
-static bool give_half(struct cc__sched *s, struct cc__worker *w, unsigned take)
+/* Adds to `given` how many it gave.  False: there was nothing to take. */
+static bool give_half(struct cc__sched *s, struct cc__worker *w, unsigned take, uint64_t *given)
 {
 	struct cc__loot loot;
 	const bool any = cc__runq_steal(&w->queue, take, 0, &loot);
 
 	for (uint32_t i = 0; i < loot.count; i++)
 		give(s, loot.fiber[i]);
+	*given += loot.count;
 	return any;
 }
 
 /* The same for its queue, where nobody is idle who would take from it: a busy
  * worker comes by the global queue, but not by another one's.  Of unstarted tasks a
- * half, and more only while few are in there: it may be a fiber that spawns a million.  A
- * half each time all the same, or those behind one hog wait for as long as another keeps
- * that queue filled. */
+ * half, and more only as far as that queue was short of STEAL_MAX: it may be a fiber that
+ * spawns a million.  (Its length is read once.  Read each time, it would stay short for as long
+ * as others take from it, and the monitor would go on moving.)  A half each time all the same,
+ * or those behind one hog wait for as long as another keeps that queue filled. */
 static void empty_queue(struct cc__sched *s, struct cc__worker *w)
 {
-	while (cc__runq_started(&w->queue) > 0 && give_half(s, w, CC__TAKE_STARTED))
+	uint64_t started = 0, filled;
+
+	while (cc__runq_started(&w->queue) > 0 && give_half(s, w, CC__TAKE_STARTED, &started))
 		continue;
-	while (cc__lane_length(&w->queue.lane[CC__FRESH]) > 0 && give_half(s, w, CC__TAKE_ANY) &&
-	       cc__global_length(&s->global) < CC__STEAL_MAX)
+	filled = cc__global_length(&s->global);
+	while (cc__lane_length(&w->queue.lane[CC__FRESH]) > 0 &&
+	       give_half(s, w, CC__TAKE_ANY, &filled) && filled < CC__STEAL_MAX)
 		continue;
 }
 
