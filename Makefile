@@ -25,17 +25,18 @@ all: ## build the library, bench and examples (build/release)
 run: all ## set up, build and run the tour (examples/tour.c)
 	@build/release/examples/tour
 
-test: ## set up, build and run the tests
+test: ## set up, build and run the tests; LONG=1 for the slow ones and all rounds of races
 	@tools/setup build test
 	@mkdir -p build
 	@$(call configured,test,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCCC_DEBUG_CHECKS=ON \
 		-DCCC_WERROR=ON -DCCC_BUILD_BENCH=ON)
 	@$(BUILD) build/test -j $(JOBS)
-	@tools/ctest build/test
+	@if [ "$(LONG)" = 1 ]; then tools/ctest build/test; \
+	else TEST_FEWER=4 tools/ctest build/test -LE long; fi
 
-check: ## the whole ladder; RUNGS="gcc-O2 asan ..." for a part
+check: ## the ladder; RUNGS="gcc-O2 asan ..." for a part, LONG=1 for all of it
 	@tools/setup build check
-	@tools/ladder $(RUNGS)
+	@LONG=$(LONG) tools/ladder $(RUNGS)
 
 bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
@@ -54,7 +55,7 @@ accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too, PART=rac
 
 explore: ## search the interleavings of the wait protocols
 	@tools/setup build test
-	@if [ -x tools/explore ]; then tools/explore; else echo "tools/explore: not there"; exit 1; fi
+	@if [ -x tools/explore ]; then LONG=$(LONG) tools/explore; else echo "tools/explore: not there"; exit 1; fi
 
 park-kernel: ## boot the park engine as a kernel in QEMU: smoke tests, measurement
 	@tools/setup build kernel

@@ -84,6 +84,9 @@ uint64_t test_seed(void);
 uint64_t test_random(uint64_t *state);
 /* How much slower than usual everything is (TEST_TIMEOUT; 1 or more). */
 unsigned test_slowness(void);
+/* How often a race of n rounds is to be run here: less often where everything is slow, or where
+ * the same program runs in other builds as well (TEST_FEWER=4: a quarter). */
+unsigned test_rounds(unsigned n);
 /* For races that are run again and again: whether there is time for one more.  On a busy
  * machine a hand-over from thread to thread may cost a whole slice of time; a third of
  * what the watchdog allows has to do. */

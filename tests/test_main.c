@@ -144,6 +144,16 @@ unsigned test_slowness(void)
 	return n > 1 ? (unsigned)n : 1;
 }
 
+unsigned test_rounds(unsigned n)
+{
+	const char *s = getenv("TEST_FEWER");
+	const unsigned fewer = s != NULL && atoi(s) > 0 ? (unsigned)atoi(s) : 1;
+	const unsigned slow = test_slowness() * test_slowness();
+	const unsigned rounds = n / (slow > fewer ? slow : fewer);
+
+	return rounds > 0 ? rounds : 1;
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec t;

@@ -15,7 +15,7 @@ enum { CROWD = 64, WORKERS = 4 };
 
 static unsigned rounds(void)
 {
-	return 80 / test_slowness();
+	return test_rounds(80);
 }
 
 struct seat {

@@ -648,7 +648,7 @@ TEST(runtime_free_reaches_a_worker_that_falls_asleep)
 
 	c.shutdown_timeout = patience;
 	c.stack_idle = 3600 * CC_SEC;	/* nothing else wakes it */
-	for (unsigned i = 0; i < 4000 / test_slowness(); i++) {
+	for (unsigned i = 0; i < test_rounds(4000); i++) {
 		CCRuntime *rt;
 		CCTask t;
 

@@ -397,7 +397,7 @@ TEST(each_is_right_while_fibers_come_and_go)
 	pthread_t t[THREADS];
 	unsigned tours = 0;
 
-	s.rounds = 2000 / test_slowness() / test_slowness();
+	s.rounds = test_rounds(2000);
 	s.held = spawn_named(s.quiet, NULL, hold_worker_at, &g);
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
 	s.pillar = spawn_named(s.rt, "pillar", join_it, &s.held);

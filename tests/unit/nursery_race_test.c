@@ -18,11 +18,6 @@ static unsigned number_from(const char *variable, unsigned otherwise)
 	return n > 0 ? n : otherwise;
 }
 
-static unsigned scaled(unsigned n)
-{
-	return n / test_slowness() / test_slowness();
-}
-
 /* ---- completion, failure, cancel, spawn, close and timeout against each other ---- */
 
 struct storm {
@@ -160,7 +155,7 @@ static int many_storms(void *arg)
 /* covers: LIF-08/s, LIF-10/s, LIF-69/s */
 TEST(whatever_ends_it_all_that_began_has_ended)
 {
-	const unsigned rounds = number_from("NURSERY_STORMS", scaled(20000)) / 4;
+	const unsigned rounds = number_from("NURSERY_STORMS", test_rounds(20000)) / 4;
 	CCRuntime *rt = test_runtime();
 	struct storms s[4];
 	struct sleeper owner[4];
@@ -218,7 +213,7 @@ static int all_the_way_down(CCRuntime *rt, unsigned most, int (*bottom)(void *),
 
 TEST(ten_thousand_nested)
 {
-	const unsigned most = scaled(10000);
+	const unsigned most = test_rounds(10000);
 	CCRuntime *rt = test_runtime();
 
 	CHECK_EQ(all_the_way_down(rt, most, nothing, NULL), 0);
@@ -255,7 +250,7 @@ TEST(cancel_goes_all_the_way_down)
 	const CCNurseryOptions o = {.runtime = rt};
 	struct waits w = {.chan = cc_chan_new(sizeof(int), 0)};
 	cc__a32 reached = {0};
-	struct deep d = {.most = scaled(10000), .reached = &reached, .bottom = wait_there, .arg = &w};
+	struct deep d = {.most = test_rounds(10000), .reached = &reached, .bottom = wait_there, .arg = &w};
 	int err = -1;
 
 	cc_nursery_scope_with(n, &err, &o) {
@@ -297,7 +292,7 @@ static int spawn_wide(void *arg)
 TEST(a_million_children_in_one)	/* covers: LIF-08/s, LIF-10/s, LIF-69/s */
 {
 	CCRuntime *rt = test_runtime();
-	struct wide w = {rt, scaled(1000000)};
+	struct wide w = {rt, test_rounds(1000000)};
 
 	CHECK_EQ(join(spawn(rt, spawn_wide, &w)), 0);
 	w.most /= 10;
@@ -429,9 +424,9 @@ TEST(old_nursery_does_not_grow)
 	int err = -1;
 
 	cc_nursery_scope_with(n, &err, &o) {
-		live_on(n, c, scaled(100));
+		live_on(n, c, test_rounds(100));
 		frames = cc__frames_made();
-		live_on(n, c, scaled(2000));
+		live_on(n, c, test_rounds(2000));
 		/* Those that are about to end may be a few more than before. */
 		CHECK(cc__frames_made() <= frames + 4096);
 	}

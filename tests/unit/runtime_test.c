@@ -294,7 +294,7 @@ TEST(free_right_after_start_is_heard)
 
 	c.shutdown_timeout = 5 * CC_SEC;
 	c.stack_idle = 3600 * CC_SEC;
-	for (unsigned i = 0; i < 3000 / test_slowness() / test_slowness(); i++) {
+	for (unsigned i = 0; i < test_rounds(3000); i++) {
 		CCRuntime *rt = start(&c);
 
 		if (i % 2 != 0)

@@ -12,11 +12,6 @@
 
 enum { THREADS = 8 };
 
-static unsigned scaled(unsigned n)
-{
-	return n / test_slowness() / test_slowness();
-}
-
 static CCRuntime *runtime(void)
 {
 	CCRuntime *rt = NULL;
@@ -94,7 +89,7 @@ TEST(storm_of_spawns_from_eight_threads_loses_nothing)
 	uint64_t sent = 0;
 
 	for (unsigned i = 0; i < THREADS; i++)
-		s[i] = (struct storm){rt, scaled(20000), test_seed() + i, .ran = &ran};
+		s[i] = (struct storm){rt, test_rounds(20000), test_seed() + i, .ran = &ran};
 	run_threads(THREADS, storm, s, sizeof *s);
 	for (unsigned i = 0; i < THREADS; i++) {
 		CHECK_EQ(s[i].sent, s[i].received);
@@ -147,7 +142,7 @@ TEST(detach_against_the_end_leaves_nothing_behind)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < 4; i++)
-		c[i] = (struct crowd){rt, scaled(20000), &ran, 0};
+		c[i] = (struct crowd){rt, test_rounds(20000), &ran, 0};
 	run_threads(4, spawn_and_detach, c, sizeof *c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	CHECK_EQ(cc__load(&ran, CC__RELAXED), 4 * c[0].count);
@@ -203,7 +198,7 @@ TEST(join_by_two_against_the_end_gives_the_result_to_one_at_least)
 
 	pthread_barrier_init(&barrier, NULL, 2);
 	for (unsigned i = 0; i < 2; i++)
-		d[i] = (struct duel){rt, scaled(5000), &barrier, &task, &wins, i == 0};
+		d[i] = (struct duel){rt, test_rounds(5000), &barrier, &task, &wins, i == 0};
 	run_threads(2, duel, d, sizeof *d);
 	pthread_barrier_destroy(&barrier);
 	CHECK_EQ(cc_runtime_free(rt), 0);
@@ -251,7 +246,7 @@ TEST(join_whose_deadline_meets_the_end_gives_the_result_once)
 	CCTask t;
 
 	for (unsigned i = 0; i < 3; i++)
-		c[i] = (struct crowd){rt, scaled(5000), NULL, test_seed() + i};
+		c[i] = (struct crowd){rt, test_rounds(5000), NULL, test_seed() + i};
 	/* One joiner a fiber of another runtime, two of them threads. */
 	CHECK_EQ(cc_task_spawn(other, &t, NULL, join_on_the_stroke_in_fiber, &c[2]), 0);
 	run_threads(2, join_on_the_stroke, c, sizeof *c);
@@ -298,7 +293,7 @@ TEST(join_by_many_whose_deadlines_meet_the_end)
 {
 	CCRuntime *rt = runtime(), *joiners = runtime();
 
-	for (unsigned round = 0; round < scaled(300); round++) {
+	for (unsigned round = 0; round < test_rounds(300); round++) {
 		struct end_at e = {cc_now() + 300 * CC_USEC};
 		struct flock f[MANY];
 		CCTask task, t[MANY];
@@ -355,7 +350,7 @@ static int churn(void *arg)
 {
 	struct lookout *l = arg;
 
-	for (unsigned i = 0; i < scaled(100000); i++) {
+	for (unsigned i = 0; i < test_rounds(100000); i++) {
 		CCTask t;
 		int result;
 
@@ -408,7 +403,7 @@ static int back_and_forth(void *arg)
 TEST(joins_between_two_runtimes_wake_both_ways)
 {
 	CCRuntime *a = runtime(), *b = runtime();
-	struct mutual m = {b, (int)scaled(3000)};
+	struct mutual m = {b, (int)test_rounds(3000)};
 	int result;
 	CCTask t;
 

@@ -847,7 +847,7 @@ static int short_thunk(void *arg)
 static int rounds_of_thunks(void *arg)
 {
 	uint64_t *ran = arg;
-	const uint64_t all = 200000 / test_slowness() / test_slowness();
+	const uint64_t all = test_rounds(200000);
 	CCTask t[ABREAST];
 
 	while (*ran < all) {

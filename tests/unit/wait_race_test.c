@@ -25,7 +25,7 @@ static unsigned rounds_from(const char *variable, unsigned otherwise)
 	const char *text = getenv(variable);
 	const unsigned n = text != NULL ? (unsigned)strtoul(text, NULL, 10) : 0;
 
-	return n > 0 ? n : otherwise / test_slowness() / test_slowness();
+	return n > 0 ? n : test_rounds(otherwise);
 }
 
 static unsigned below(uint64_t *seed, unsigned n)
