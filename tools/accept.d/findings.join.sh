@@ -1,5 +1,4 @@
-# findings.join: joins that end with their nursery, the table of calls that wait, and main that
-# forgets a nursery.
+# findings.join: joins that end with their nursery, and the table of calls that wait.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # A joiner in a fail-fast nursery: each run prints the failed sibling's error, EIO.  A run that
@@ -46,17 +45,33 @@ blocking_table() {
 	passes blocking_calls build/test blocking_calls_test join_scope_test tools_blocking_test
 }
 
-# main that returns with a nursery open stops the program, and the message names the nursery.
-main_with_open_nursery() {
-	local status
-	compiled "$out/nojoin" "$CC_FINDINGS/m02b_nursery_nojoin.c" gcc -O2 ||
-		{ show nursery_nojoin none compiles FAIL; return; }
-	timeout 20 "$out/nojoin" >>"$log" 2>"$out/nojoin.txt"
-	status=$?
-	cat "$out/nojoin.txt" >>"$log"
-	equal nursery_nojoin_status $status 134
-	equal nursery_nojoin_message "$(grep -c 'the program ends with the nursery at 0x' \
-		"$out/nojoin.txt")" 1
+# path_removed NAME TESTS FILE OLD NEW: without what ends a wait in that way, every test whose
+# name matches fails: it hangs, or has another result.
+path_removed() {
+	local name=$1 program=$out/planted_path tests failing
+	plant "$3" "$4" "$5" && planted_test planted_path blocking_calls_test ||
+		{ show "removed_$name" none planted FAIL; return; }
+	tests=$("$program" --list | grep -P "$2")
+	failing=$(echo "$tests" | xargs -P 8 -I{} sh -c \
+		'timeout -s KILL 3 "$1" {} >/dev/null 2>&1 || echo {}' sh "$program")
+	{ echo "without $name pass all the same:"; grep -vxF "$failing" <<<"$tests"; } >>"$log"
+	equal "removed_$name" "$(wc -l <<<"$failing") fail" "$(wc -l <<<"$tests") fail"
+}
+
+# (The deadline of cc_block_* and of a nursery's own join is that of a nursery.)
+paths_removed() {
+	local nurserys='(block_|nursery_join_)\w*ends_at_its_deadline$'
+	path_removed deadline "^(?!$nurserys).*_ends_at_its_deadline\$" wait/wait.c \
+		'return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;' 'return 0;'
+	path_removed nurserys_deadline "_ends_at_a_nurserys_deadline\$|^$nurserys" scope/closing.c \
+		'if (deadline == 0 || deadline == CC_FOREVER)' 'if (deadline != 1)'
+	path_removed cancel '_ends_when_cancelled$' scope/nursery.c \
+		'		note_error(n, reason);
+	cancel(n, reason);
+	return 0;' '		note_error(n, reason);
+	return 0;'
+	path_removed runtime_end '_ends_with_its_runtime$' sched/sched.c \
+		'cc__scope_cancel(&s->root.scope, CC__CANCEL, false);' ''
 }
 
 # explored NAME...: these scenarios are searched to their end, or their seeded bug is found.
@@ -73,6 +88,6 @@ explored() {
 part join_failfast
 part join_deadline
 part blocking_table
-part main_with_open_nursery
+part paths_removed
 part explored worker_cancel_ends_a_join worker_cancel_ends_a_join_in_an_inner_scope \
 	worker_place_that_ignores_scopes_traps blocking_call_is_withdrawn_or_run

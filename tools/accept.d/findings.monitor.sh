@@ -59,20 +59,6 @@ monitor_tsan() {
 	done
 }
 
-# plant FILE OLD NEW: a copy of the sources in $out/planted with one line changed.
-plant() {
-	rm -rf "$out/planted"
-	cp -r src "$out/planted"
-	python3 - "$out/planted/$1" "$2" "$3" <<-'END'
-		import sys
-		path, old, new = sys.argv[1:]
-		text = open(path).read()
-		if text.count(old) != 1:
-		    sys.exit(f"{path}: '{old}' is there {text.count(old)} times")
-		open(path, "w").write(text.replace(old, new))
-	END
-}
-
 # found NAME SCENARIO MESSAGE: the explorer finds what was planted, in under 30 s of search,
 # and says MESSAGE.
 found() {
@@ -108,11 +94,7 @@ planted_error() {
 	plant scope/nursery.c \
 		'cc__cas(&n->error, &none, (uint32_t)error, CC__RELAXED, CC__RELAXED)' \
 		'cc__xchg(&n->error, (uint32_t)error, CC__RELAXED) == none' || return
-	# shellcheck disable=SC2046 # a list of words
-	cc -std=gnu11 -O1 -w -DCC_FIBER_QUEUE_INITIAL=4096 -D_GNU_SOURCE -I"$out/planted" -Iinclude -Itests \
-		$(find "$out/planted" -name '*.c' ! -path '*aarch64*') "$out"/planted/os/*_"$(uname -m)".S \
-		tests/test_main.c tests/unit/nursery_error_test.c -lpthread \
-		-o "$out/planted_error" >>"$log" 2>&1 || { show planted_error_s none "< 30" FAIL; return; }
+	planted_test planted_error nursery_error_test || { show planted_error_s none "< 30" FAIL; return; }
 	begin=$(date +%s%N)
 	timeout 60 "$out/planted_error" >"$text" 2>&1
 	below planted_error_s "$(ratio $(($(date +%s%N) - begin)) 1000000000)" 30
