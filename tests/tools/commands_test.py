@@ -98,9 +98,11 @@ def commands(text):
 
 
 def wrong(command):
+    # (A variable before the command is the same to make as one behind it.)
+    plain = re.sub(r"^((?:[A-Z_]+=\S+ )+)(make\b.*)", r"\2 \1", command).strip()
     for pattern, check, _ in CHEAPER:
-        if re.match(pattern, command):
-            return check(command)
+        if re.match(pattern, plain):
+            return check(plain)
     return as_shown(command)
 
 
