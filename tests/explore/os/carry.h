@@ -32,4 +32,9 @@ static inline void cc__carry_in(const struct cc__carried *in)
 	(void)in;
 }
 
+static inline bool cc__carry_any(void)
+{
+	return false;
+}
+
 #endif
