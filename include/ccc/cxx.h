@@ -22,6 +22,7 @@ extern "C" {
  * Returns 0, also if that runtime is known already, or
  *   ENOENT   there is no C++ runtime
  *   ENOSPC   the process has four others
+ *   ENOTSUP  in a child of fork whose parent had a runtime of the library
  * The object that defines `globals` is never unloaded from then on.
  *
  * Any thread. Never parks. */

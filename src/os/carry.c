@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/lock.h"
+#include "os/fork.h"
 #include "os/tools.h"
 
 typedef void *globals_fn(void);
@@ -20,14 +21,15 @@ typedef void *globals_fn(void);
 #pragma weak dlsym
 extern void *__cxa_get_globals(void) __attribute__((weak));
 
-struct cc__carry cc__carry_none;
-struct cc__carry cc__carry_ask = {.thrown = 1};
+const struct cc__carry cc__carry_none = {0};
+const struct cc__carry cc__carry_ask = {.thrown = 1};
 
 /* The runtimes that are known.  Entries are added under the lock and never removed. */
 static struct {
 	struct cc__lock lock;
 	CC__ATOMIC(globals_fn *) globals[CC__CARRY_RUNTIMES];
 	cc__a32 count;
+	struct cc__carry_check *checks;	/* of all workers; the lock */
 } known;
 
 static unsigned known_count(void)
@@ -45,11 +47,11 @@ static struct cc__carry *structure(unsigned i)
 
 /* ---- which runtimes there are ---- */
 
-/* The addresses of one function may differ between objects, so the structures that
- * the functions return are compared. */
-static bool is_known(globals_fn *globals)
+/* One of the first `count`.  The addresses of one function may differ between objects, so the
+ * structures that the functions return are compared. */
+static bool is_known(globals_fn *globals, unsigned count)
 {
-	for (unsigned i = 0; i < known_count(); i++)
+	for (unsigned i = 0; i < count; i++)
 		if (structure(i) == globals())
 			return true;
 	return false;
@@ -66,15 +68,16 @@ static void pin(globals_fn *globals)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static int add(globals_fn *globals)
+/* The runtime after the first n.  Under the lock. */
+static int add(globals_fn *globals, unsigned n)
 {
-	const unsigned n = known_count();
-
 	if (n == CC__CARRY_RUNTIMES)
 		return ENOSPC;
 	cc__store(&known.globals[n], globals, CC__RELAXED);	/* Relaxed: the count orders */
 	cc__store(&known.count, n + 1, CC__RELEASE);
-	cc__carry_none.thrown = 1;	/* CARRY-3 */
+	/* CARRY-3.  Release: the count, to the acquire in retarget. */
+	for (struct cc__carry_check *k = known.checks; k != NULL; k = k->next)
+		cc__store(&k->words, &cc__carry_ask, CC__RELEASE);
 	return 0;
 }
 
@@ -100,17 +103,30 @@ static globals_fn *find(void)
 
 int cc_cxx_register(void *(*globals)(void))
 {
+	bool is_new, changed;
 	int err = 0;
 
+	/* A child of fork has no workers, and a thread of its parent may have held the lock. */
+	if (cc__forked())
+		return ENOTSUP;
 	if (globals == NULL && (globals = find()) == NULL)
 		return ENOENT;
-	if (is_known(globals))
-		return 0;
-	pin(globals);	/* before the lock: a constructor may hold the loader's and come here */
-	cc__lock(&known.lock, CC__RANK_POOL);
-	if (!is_known(globals))
-		err = add(globals);
-	cc__unlock(&known.lock);
+	do {
+		const unsigned count = known_count();
+
+		/* Both before the lock, because they may take the loader's lock, which a
+		 * constructor that calls this function holds. */
+		is_new = !is_known(globals, count);
+		if (is_new)
+			pin(globals);
+		/* For a known runtime, too: the thread that has added it may not have reached all
+		 * checks yet (CARRY-3). */
+		cc__lock(&known.lock, CC__RANK_POOL);
+		changed = known_count() != count;
+		if (is_new && !changed)
+			err = add(globals, count);
+		cc__unlock(&known.lock);
+	} while (is_new && changed);
 	return err;
 }
 
@@ -124,8 +140,29 @@ void cc__carry_search(void)
 
 /* ---- moving the state ---- */
 
+void cc__carry_check_init(struct cc__carry_check *k)
+{
+	cc__init(&k->words, &cc__carry_ask);
+	cc__lock(&known.lock, CC__RANK_POOL);
+	k->link = &known.checks;
+	k->next = known.checks;
+	if (k->next != NULL)
+		k->next->link = &k->next;
+	known.checks = k;
+	cc__unlock(&known.lock);
+}
+
+void cc__carry_check_fini(struct cc__carry_check *k)
+{
+	cc__lock(&known.lock, CC__RANK_POOL);
+	*k->link = k->next;
+	if (k->next != NULL)
+		k->next->link = k->link;
+	cc__unlock(&known.lock);
+}
+
 /* What the next switch of this thread has to test, with that many runtimes. */
-static struct cc__carry *to_test(unsigned count)
+static const struct cc__carry *to_test(unsigned count)
 {
 	if (cc__tools != 0)
 		return &cc__carry_ask;	/* TOOLS-1 */
@@ -144,12 +181,35 @@ bool cc__carry_any(void)
 	if (cc__tools_order())
 		return true;
 	for (unsigned i = 0; i < known_count(); i++)
-		if (cc__carries(structure(i)))
+		if (cc__carry_set(structure(i)))
 			return true;
 	return false;
 }
 
-void cc__carry_out(struct cc__carry **at, struct cc__carried *out)
+/* Points k, the check of the calling worker, to what has to be tested with `count` runtimes.
+ *
+ *	the worker (retarget)              the registering thread (add)
+ *	count is n                         count = n + 1
+ *	exchange words: structure          words = ask
+ *	count again
+ *
+ * Either add stores after the exchange, and `ask` stays; or the exchange reads the `ask` of add,
+ * and the second read of the count finds n + 1. */
+static void retarget(struct cc__carry_check *k, unsigned count)
+{
+	const struct cc__carry *test = to_test(count);
+
+	/* Relaxed: if add has replaced this value meanwhile, `ask` stays. */
+	if (cc__load(&k->words, CC__RELAXED) == test)
+		return;
+	/* Acquire: the count, from the release in add, if this replaces what add has stored.
+	 * Relaxed, below: ordered by that. */
+	(void)cc__xchg(&k->words, test, CC__ACQUIRE);
+	if (cc__load(&known.count, CC__RELAXED) != count)
+		cc__store(&k->words, &cc__carry_ask, CC__RELAXED);	/* Relaxed: a constant */
+}
+
+void cc__carry_out(struct cc__carry_check *k, struct cc__carried *out)
 {
 	out->count = known_count();
 	for (unsigned i = 0; i < out->count; i++) {
@@ -158,7 +218,7 @@ void cc__carry_out(struct cc__carry **at, struct cc__carried *out)
 		out->state[i] = *c;
 		*c = (struct cc__carry){0};
 	}
-	*at = to_test(out->count);
+	retarget(k, out->count);
 }
 
 void cc__carry_in(const struct cc__carried *in)

@@ -8,20 +8,21 @@
  *          zero.  A fiber that is switched out with state moves it to its own stack and leaves
  *          zero behind; it puts the state back when it is resumed, on whatever thread.
  *          So a fiber without state pays one test and the fiber that is resumed pays nothing.
- * CARRY-2  A thread's record points to the two words to test: to the structure itself, or to
- *          cc__carry_none while no C++ runtime is known, or to cc__carry_ask, which is never
- *          zero, while the thread has to find out, has more than one structure, or sanitizers
- *          want to know of every switch.  The thread alone changes the pointer.
- * CARRY-3  A C++ runtime that becomes known makes cc__carry_none non-zero.  All workers that
- *          point to it then take the long way at their next switch and find their structure.  A
- *          second C++ runtime does not reach workers that point to the structure of the first:
- *          they find it at their next long way.  A fiber that has state of the second one only
- *          leaves it behind until then. */
+ * CARRY-2  A worker has a check (struct cc__carry_check), which points to the two words to
+ *          test: to the structure of its thread, or to cc__carry_none while no C++ runtime is
+ *          known, or to cc__carry_ask, which is never zero, while the worker has to find out,
+ *          its thread has more than one structure, or sanitizers want to know of every switch.
+ * CARRY-3  A C++ runtime that becomes known points all checks to cc__carry_ask, so every worker
+ *          takes the long way at its next switch and finds its structures.  The call that
+ *          registers the runtime returns after that.  So a fiber that has state of the runtime
+ *          never meets a check that leaves the runtime out. */
 #ifndef CC__OS_CARRY_H
 #define CC__OS_CARRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/atomic.h"
 
 /* The layout of __cxa_eh_globals in the C++ ABI for 64-bit CPUs other than 32-bit ARM.  `thrown`
  * is 32 bits and padding that is never written. */
@@ -40,20 +41,40 @@ struct cc__carried {
 	unsigned count;
 };
 
-extern struct cc__carry cc__carry_none __attribute__((visibility("hidden")));
-extern struct cc__carry cc__carry_ask __attribute__((visibility("hidden")));
+extern const struct cc__carry cc__carry_none __attribute__((visibility("hidden")));
+extern const struct cc__carry cc__carry_ask __attribute__((visibility("hidden")));
 
-/* The long way is needed.  `c` is the pointer of the calling thread (CARRY-2).  The words are
- * read without atomics: both are the thread's own, or those of cc__carry_none, where a stale
- * zero is right as long as the thread has not synchronised with the code that registered. */
-static inline bool cc__carries(const struct cc__carry *c)
+/* What the switches of one worker test (CARRY-2). */
+struct cc__carry_check {
+	/* Written by the worker, and by the thread that registers a C++ runtime (CARRY-3). */
+	CC__ATOMIC(const struct cc__carry *) words;
+	struct cc__carry_check *next;	/* of all checks; the lock in carry.c */
+	struct cc__carry_check **link;	/* what points to this one; the same lock */
+};
+
+/* The calling thread will switch between fibers, and tests k before each switch. */
+void cc__carry_check_init(struct cc__carry_check *k);
+/* It will not any more. */
+void cc__carry_check_fini(struct cc__carry_check *k);
+
+/* At least one of the two words is not zero. */
+static inline bool cc__carry_set(const struct cc__carry *c)
 {
-	return __builtin_expect(((uintptr_t)c->handled | c->thrown) != 0, 0);
+	return ((uintptr_t)c->handled | c->thrown) != 0;
 }
 
-/* Moves the state of the calling thread to *out and leaves zero behind.  `at` is the place of
- * the thread's pointer, which is set to what the next switch has to test. */
-void cc__carry_out(struct cc__carry **at, struct cc__carried *out);
+/* The long way is needed.  k is the check of the calling worker. */
+static inline bool cc__carries(const struct cc__carry_check *k)
+{
+	/* Relaxed: the words are the thread's own, or constants.  A fiber with state of a runtime
+	 * has synchronised with the call that registered the runtime, so it reads what that call
+	 * stored, or what the worker stored later (retarget in carry.c). */
+	return __builtin_expect(cc__carry_set(cc__load(&k->words, CC__RELAXED)), 0);
+}
+
+/* Moves the state of the calling thread to *out, leaves zero behind, and points k, its check, to
+ * what the next switch has to test. */
+void cc__carry_out(struct cc__carry_check *k, struct cc__carried *out);
 /* Moves it back, to the thread that calls now. */
 void cc__carry_in(const struct cc__carried *in);
 

@@ -395,7 +395,7 @@ void cc__worker_main(void *arg)
 	}
 	lives(w, CC__LIFE_ACTIVE);
 	w->thread->worker = w;
-	w->thread->carry = &cc__carry_ask;
+	cc__carry_check_init(&w->carry);
 	cc__tls_set(w->thread, NULL);
 	cc__context_adopt(&w->context);
 	cc__thread_prompt();
@@ -407,6 +407,7 @@ void cc__worker_main(void *arg)
 	if (w->reserve != NULL)
 		cc__stack_put(&s->stacks, w->reserve);
 	w->reserve = NULL;
+	cc__carry_check_fini(&w->carry);
 	if (cc__tools != 0)
 		cc__tools_disown();
 	cc__thread_end(w->thread);

@@ -141,7 +141,7 @@ switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__conte
 	struct cc__carried carried;
 	struct cc__arrival a;
 
-	cc__carry_out(&w->thread->carry, &carried);
+	cc__carry_out(&w->carry, &carried);
 	if (ends(left))
 		cc__happens_before(w->sched);	/* to whoever sees the runtime stopped */
 	if (cc__tools == 0) {
@@ -166,8 +166,8 @@ static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__con
 	struct cc__context *to = next != NULL ? &next->run.context : &w->context;
 
 	cc__set_running(t, next != NULL ? &next->parker : &t->parker);
-	a = cc__carries(t->carry) ? switch_carrying(w, from, to, left)
-	                          : cc__context_switch(from, to, w, left, ends(left));
+	a = cc__carries(&w->carry) ? switch_carrying(w, from, to, left)
+	                           : cc__context_switch(from, to, w, left, ends(left));
 	settle(a.worker, a.after);
 }
 

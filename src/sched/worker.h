@@ -77,6 +77,7 @@ struct cc__worker {
 
 	/* The worker's own (D1). */
 	struct cc__context context;	/* its own stack, while a fiber runs */
+	struct cc__carry_check carry;	/* what its switches test; others write it, too */
 	/* The picks at which there is more to look at than the queue's end, and at
 	 * which everything else has its turn (D4). */
 	uint64_t fair_at, serve_at;

@@ -20,7 +20,6 @@ struct cc__thread *cc__thread_make(void)
 	cc__init(&t->running, &t->parker);
 	t->waiter.who = &t->parker;
 	t->worker = NULL;
-	t->carry = NULL;
 	t->pool = NULL;
 	t->member = NULL;
 	t->at_end = NULL;

@@ -8,7 +8,6 @@
 
 #include "wait/wait.h"
 
-struct cc__carry;
 struct cc__member;
 
 struct cc__thread {
@@ -18,7 +17,6 @@ struct cc__thread {
 	 * monitor reads it and locks the frame that it points at. */
 	CC__ATOMIC(struct cc__parker *) running;
 	void *worker;			/* sched's: the worker it is, or NULL */
-	struct cc__carry *carry;	/* sched's: what a switch has to test (os/carry.h), or NULL */
 	const void *pool;		/* sched's: whose blocking calls it runs, or NULL */
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */

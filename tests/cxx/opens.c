@@ -36,7 +36,7 @@ static int nothing(void *arg)
 	return 0;
 }
 
-/* The workers have switched before any C++ is there. */
+/* The workers have switched before the next C++ runtime is there. */
 static int warm_up(void)
 {
 	CCTask t[8];
@@ -70,10 +70,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--search") == 0)
 		first = 2;
-	if (warm_up() != 0)
-		return 2;
 	for (int i = first; i < argc && plugins < MOST; i++)
-		if (open_plugin(argv[i]) != 0)
+		if (warm_up() != 0 || open_plugin(argv[i]) != 0)
 			return 2;
 	if (first == 2 && cc_cxx_register(NULL) != 0)
 		return 2;
