@@ -340,6 +340,7 @@ bool cc__worker_search(struct cc__worker *w)
 			cc__idle_give_up(idle);
 			return false;
 		}
+		CC_POINT("worker.before_last_look", w);
 		if (probe(w, cc__now(), watch == CC_FOREVER)) {
 			cc__count(&w->counters.no_wait);
 			break;

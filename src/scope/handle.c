@@ -115,6 +115,7 @@ void cc__handles_keep(struct cc__handles *h, CCTask task)
 {
 	cc__lock(&h->lock, CC__RANK_POOL);
 	h->reserved--;
+	CC__ASSERT(h->count + h->reserved < h->room, "HANDLE-4: no room was reserved");
 	if (task.id != 0)
 		h->task[h->count++] = task;
 	cc__unlock(&h->lock);
@@ -159,6 +160,7 @@ static int spawn_task(CCNursery *nursery, CCTask *out, const CCTaskOptions *opti
 		return ENOTSUP;
 	if ((err = prepare(nursery, out, &h)) != 0)
 		return cc__nursery_unstarted(nursery, err);
+	CC_POINT("handle.reserved", h);
 	err = captures != NULL
 	          ? cc__nursery_spawn_joinable_copy(nursery, out, h, options, main, captures, size)
 	          : cc__nursery_spawn_joinable(nursery, out, h, options, main, arg);

@@ -8,7 +8,10 @@
  *           spawner writes to the list, even if that spawner is outside of it.
  * HANDLE-3  Handles that are used up are taken off when the list is full, which is doubled if more
  *           than half of it is left.  An id never comes back, so a frame tells by one load whether
- *           it still belongs to a handle. */
+ *           it still belongs to a handle.
+ * HANDLE-4  A spawner reserves the entry before it spawns, because nothing may fail between the
+ *           spawn and the list; a spawn that fails gives the entry back.  So there is room for all
+ *           that is listed or reserved. */
 #ifndef CC__SCOPE_HANDLE_H
 #define CC__SCOPE_HANDLE_H
 

@@ -491,6 +491,78 @@ static int call_many_times(void *arg)
 	return sum;
 }
 
+static int call_cancelled(void *arg)
+{
+	const struct call *c = arg;
+
+	CHECK_EQ(cc__blocking_run(c->pool, c->fn, c->arg, NULL), ECANCELED);
+	return 0;
+}
+
+/* A job of a nursery that is cancelled while the job waits. */
+static void withdraw_one(struct place *p, struct call *c)
+{
+	const CCNurseryOptions o = {.runtime = p->rt};
+	const unsigned before = look_at(&p->pool).waiting;
+	int err = -1;
+
+	cc_nursery_scope_with(n, &err, &o) {
+		CHECK_EQ(cc_nursery_spawn(n, NULL, call_cancelled, c), 0);
+		TEST_UNTIL(look_at(&p->pool).waiting == before + 1);
+		CHECK_EQ(cc_nursery_cancel(n, 0), 0);
+	}
+	CHECK_EQ(look_at(&p->pool).waiting, before);
+}
+
+static bool has_idle_thread(struct cc__blocking *p)
+{
+	bool idle;
+
+	cc__lock(&p->idle.lock, CC__RANK_WAITQ);
+	idle = p->idle.head != NULL;
+	cc__unlock(&p->idle.lock);
+	return idle;
+}
+
+/* Jobs before and behind one that is withdrawn.  False: some did not run; what they use stays. */
+static bool run_around_withdrawn(unsigned before, unsigned behind)
+{
+	static struct gate g, count;
+	static struct place p;
+	static struct call held = {&p.pool, block_at, &g}, c = {&p.pool, block_at, &count};
+	CCTask t[MANY];
+
+	g = (struct gate){0};
+	count = (struct gate){.open = {1}};
+	place_begin(&p, 1, HOUR);
+	t[0] = call(p.rt, &held);
+	until_arrived(&g, 1);
+	for (unsigned i = 1; i <= before + behind; i++) {
+		if (i == before + 1)
+			withdraw_one(&p, &c);
+		t[i] = call(p.rt, &c);
+		TEST_UNTIL(look_at(&p.pool).waiting == i);
+	}
+	if (behind == 0)
+		withdraw_one(&p, &c);
+	gate_open(&g);
+	/* The only thread is idle once it has found no job. */
+	TEST_UNTIL(has_idle_thread(&p.pool));
+	if (!CHECK_EQ(cc__load(&count.arrived, CC__ACQUIRE), before + behind))
+		return false;
+	for (unsigned i = 0; i <= before + behind; i++)
+		CHECK_EQ(join(t[i]), 0);
+	place_end(&p);
+	return true;
+}
+
+TEST(blocking_jobs_around_one_that_was_withdrawn_are_run)
+{
+	for (unsigned before = 0; before < 3; before++)
+		for (unsigned behind = 0; behind < 3; behind++)
+			REQUIRE(run_around_withdrawn(before, behind));
+}
+
 TEST(blocking_one_after_another_needs_one_thread)
 {
 	struct place p;
@@ -611,22 +683,26 @@ static int call_here(void *arg)
 
 	CHECK_EQ(cc__blocking_run(c->pool, see, &s, NULL), 0);
 	CHECK(s.fiber == cc_fiber_id() && pthread_equal(s.thread, pthread_self()));
+	/* Otherwise the next job would be left to a thread that never comes. */
+	if (!CHECK_EQ(look_at(c->pool).looking, 0) || !CHECK_EQ(look_at(c->pool).waiting, 0))
+		return -1;
 	return call_main(c);
 }
 
 TEST(blocking_without_any_thread_runs_right_there)
 {
 	struct place p;
-	int seven = 7;
+	int seven = 7, result;
 	struct call c = {&p.pool, give, &seven};
 
 	place_begin(&p, 8, HOUR);
 	cc__store(&refused, 0, CC__RELAXED);
 	cc__store(&no_threads, 1, CC__RELEASE);
-	CHECK_EQ(join(spawn(p.rt, call_here, &c)), 7);
+	result = join(spawn(p.rt, call_here, &c));
+	cc__store(&no_threads, 0, CC__RELEASE);
+	REQUIRE_EQ(result, 7);
 	CHECK_EQ(cc__load(&refused, CC__RELAXED), 2);
 	CHECK_EQ(look_at(&p.pool).live, 0);
-	cc__store(&no_threads, 0, CC__RELEASE);
 	CHECK_EQ(join(call(p.rt, &c)), 7);
 	CHECK_EQ(look_at(&p.pool).live, 1);
 	place_end(&p);

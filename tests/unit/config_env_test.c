@@ -219,7 +219,8 @@ TEST(environment_without_a_stack_size_is_refused_by_name)	/* covers: SCH-05/u */
 	BAD_TEXTS("CC_STACK_SIZE", "a stack size: 16K to 1G is, for example 262144 or 256K", "",
 	          "many", "-65536", "+65536", " 65536", "65536 ", "64KB", "64Q", "K", "0", "16383",
 	          "15K", "2G", "1073741825", "0x10000", "99999999999999999999",
-	          "18446744073709551616K", "17592186044416M", "18014398509481985K");
+	          "18446744073709551616K", "17592186044416M", "18014398509481985K",
+	          "18014398509482048K", "17592186044417M", "17179869185G");
 }
 
 TEST(environment_without_a_number_of_workers_is_refused_by_name)

@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define HAVE_BACKTRACE 1
+#endif
+
 #include "os/context.h"
 #include "os/pages.h"
 
@@ -526,3 +531,44 @@ TEST(stack_serves_one_context_after_another)
 	}
 	co_free(&c);
 }
+
+/* ---- unwinding ---- */
+
+#ifdef HAVE_BACKTRACE
+
+enum { FRAMES = 64, BASE_SIZE = 32 };
+
+extern const char cc__context_base[];	/* where a context begins */
+
+static void *frame[FRAMES];
+static int frames;
+
+static void walk_own_stack(void *worker, uintptr_t after)
+{
+	(void)worker, (void)after;
+	cc__tools_arrive(NULL);
+	frames = backtrace(frame, FRAMES);
+	back(the_co, NULL, 0, true);
+	abort();
+}
+
+/* What lies above the first frame may look like a return address: the unwind table alone says that
+ * there is none. */
+TEST(unwinding_ends_at_the_base_whatever_lies_above_it)
+{
+	const uintptr_t somewhere = (uintptr_t)co_again + 1;
+	const char *last;
+	struct co c;
+
+	the_co = &c;
+	CHECK(backtrace(frame, FRAMES) > 0);	/* the unwinder is loaded on the stack of main */
+	co_make(&c, walk_own_stack);
+	memcpy(c.stack + STACK - 16, &somewhere, sizeof somewhere);
+	enter(&c, NULL, 0);
+	co_free(&c);
+	REQUIRE(frames > 1 && frames < FRAMES);
+	last = frame[frames - 1];
+	CHECK(last > cc__context_base && last < cc__context_base + BASE_SIZE);
+}
+
+#endif

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "hosts.h"
+#include "os/fork.h"
 #include "tasks.h"
 
 enum { TOO_LATE = 20 };	/* seconds, times the slowness */
@@ -334,4 +335,39 @@ TEST(fork_without_a_runtime_leaves_the_child_whole)
 	}
 	CHECK_EQ(ended(pid), 0);
 	CHECK_EQ(use_a_runtime(), 0);
+}
+
+static void *alloc_the_first(void *allocations, size_t size)
+{
+	return ++*(unsigned *)allocations > 1 ? NULL : calloc(1, size);
+}
+
+static void free_it(void *allocations, void *p, size_t size)
+{
+	(void)allocations, (void)size;
+	free(p);
+}
+
+/* Its own memory is there, that of its workers is not. */
+static int fail_to_start(void)
+{
+	unsigned allocations = 0;
+	CCRuntime *rt = NULL;
+	CCConfig c;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.allocator = (CCAllocator){alloc_the_first, free_it, &allocations};
+	return cc_runtime_new(&rt, &c);
+}
+
+TEST(fork_after_a_runtime_that_did_not_start_leaves_the_child_whole)
+{
+	pid_t pid;
+
+	CHECK_EQ(fail_to_start(), ENOMEM);
+	if ((pid = fork()) == 0) {
+		beware();
+		_exit(cc__forked() ? 99 : use_a_runtime());
+	}
+	CHECK_EQ(ended(pid), 0);
 }

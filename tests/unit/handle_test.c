@@ -1,6 +1,9 @@
 /* handle_test.c - children that are joined by a handle, and ordered channels of them. */
 #include "nurseries.h"
+#include "points.h"
 #include "scope/handle.h"
+
+enum { FIRST_ROOM = 16 };	/* for so many handles a nursery has room at first */
 
 static CCTask child_of(CCNursery *n, cc_task_main *main, void *arg)
 {
@@ -205,6 +208,83 @@ static int many_spawners(void *rt)
 TEST(children_with_handles_by_many_spawners)
 {
 	for_fiber_and_thread(many_spawners);
+}
+
+/* ---- room for handles ---- */
+
+static bool room_is_enough(struct cc__handles *h)
+{
+	bool enough;
+
+	cc__lock(&h->lock, CC__RANK_POOL);
+	enough = h->count + h->reserved <= h->room;
+	cc__unlock(&h->lock);
+	return enough;
+}
+
+static struct cc__handles *list_of(CCNursery *n)
+{
+	return cc__load(&cc__nursery_open(n)->handles, CC__ACQUIRE);
+}
+
+static void spawn_as_many_as_fit(const void *list, void *nursery)
+{
+	CCNursery *n = nursery;
+	struct cc__handles *h = list_of(n);
+
+	CHECK(h == list);
+	do
+		child_of(n, nothing, NULL);
+	while (h->count < FIRST_ROOM);
+	REQUIRE(room_is_enough(h));
+}
+
+/* Other spawners fill the list while a spawner that has reserved its entry has not written it. */
+static int reserved_stays(void *rt)
+{
+	const CCNurseryOptions o = in(rt);
+	int err = -1;
+
+	cc_nursery_scope_with(n, &err, &o) {
+		struct point *p = point_call("handle.reserved", NULL, spawn_as_many_as_fit, n);
+
+		child_of(n, nothing, NULL);
+		CHECK(point_passed(p));
+		CHECK_EQ(list_of(n)->count, FIRST_ROOM + 1);
+		CHECK(room_is_enough(list_of(n)));
+	}
+	CHECK_EQ(err, 0);
+	return 0;
+}
+
+TEST(reserved_room_for_a_handle_is_nobody_elses)
+{
+	NEED_POINTS();
+	for_fiber_and_thread(reserved_stays);
+}
+
+/* A spawn that fails gives the entry back, so the list does not grow. */
+static int refused_spawns(void *rt)
+{
+	const CCTaskOptions wrong = {.stack_size = SIZE_MAX};
+	const CCNurseryOptions o = supervised(rt);
+	int err = -1;
+
+	cc_nursery_scope_with(n, &err, &o)
+		for (int i = 0; i < 4 * FIRST_ROOM; i++) {
+			CCTask t;
+
+			CHECK(cc_nursery_spawn_task(n, &t, &wrong, nothing, NULL) != 0);
+			CHECK_EQ(list_of(n)->reserved, 0);
+			CHECK_EQ(list_of(n)->room, FIRST_ROOM);
+		}
+	CHECK(err != 0);
+	return 0;
+}
+
+TEST(refused_spawns_keep_no_room_for_handles)
+{
+	for_fiber_and_thread(refused_spawns);
 }
 
 /* ---- detach, recall, cancellation, mistakes ---- */

@@ -1,10 +1,15 @@
-/* poll_test.c - cc__poll by itself: kicks, deadlines, what it needs from the system. */
+/* poll_test.c - cc__poll by itself: kicks, deadlines, what it needs from the system.
+ *
+ * link-wrap: epoll_ctl */
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "hosts.h"
+#include "raw.h"
 #include "tasks.h"
 
 /* ---- run and kick ---- */
@@ -40,6 +45,11 @@ static void poll_begin(void)
 static int poll_one(void *fd)
 {
 	return cc__poll_wait(&poll, *(int *)fd, CC_FD_READ, CC_FOREVER);
+}
+
+static int poll_room(void *fd)
+{
+	return cc__poll_wait(&poll, *(int *)fd, CC_FD_WRITE, CC_FOREVER);
 }
 
 struct runner {
@@ -178,6 +188,51 @@ TEST(poll_descriptors_are_not_inherited)
 }
 
 /* ---- what it needs ---- */
+
+static cc__a32 refusing;	/* the kernel arms nothing */
+
+int __real_epoll_ctl(int epoll, int how, int fd, struct epoll_event *e);
+int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *e);
+RAW int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *e)
+{
+	if (cc__load(&refusing, CC__RELAXED) == 0 || how == EPOLL_CTL_DEL)
+		return __real_epoll_ctl(epoll, how, fd, e);
+	errno = ENOSPC;
+	return -1;
+}
+
+/* Data ends the wait of the reader.  The writers, more than a batch, would have to be armed for
+ * again, which is refused: no event will come for them, so all of them are woken, and none counts
+ * as waiting any more. */
+TEST(poll_waiters_that_cannot_be_armed_for_again_are_woken_and_counted_out)
+{
+	enum { WRITERS = CC__BATCH_MAX + 3 };
+	struct sleeper reader, writer[WRITERS];
+	int end[2];
+
+	poll_begin();
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, end), 0);
+	nonblocking(end[0]);
+	nonblocking(end[1]);
+	fill(end[0]);
+	sleeper_start(&reader, NULL, THREAD, poll_one, &end[0]);
+	for (int i = 0; i < WRITERS; i++)
+		sleeper_start(&writer[i], NULL, THREAD, poll_room, &end[0]);
+	until_parked(&reader);
+	for (int i = 0; i < WRITERS; i++)
+		until_parked(&writer[i]);
+	CHECK_EQ(cc__poll_waiting(&poll), WRITERS + 1);
+	put(end[1]);
+	cc__store(&refusing, 1, CC__RELAXED);
+	TEST_UNTIL(cc__poll_run(&poll, CC_NOW));
+	cc__store(&refusing, 0, CC__RELAXED);
+	CHECK_EQ(sleeper_join(&reader), 0);
+	for (int i = 0; i < WRITERS; i++)
+		CHECK_EQ(sleeper_join(&writer[i]), 0);
+	CHECK_EQ(cc__poll_waiting(&poll), 0);
+	close_both(end);
+	cc__poll_fini(&poll);
+}
 
 static cc__a32 failing;	/* the allocator has nothing */
 

@@ -320,6 +320,35 @@ TEST(process_that_cannot_start_is_told)
 	CHECK_EQ(errno, ECHILD);
 }
 
+/* The number that the next descriptor gets. */
+static int next_descriptor(void)
+{
+	const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	CHECK_EQ(close(fd), 0);
+	return fd;
+}
+
+/* Standard descriptors that change places are copied first. */
+TEST(process_that_cannot_start_leaves_no_descriptor_open)
+{
+	char *const sh[] = {"sh", "-c", "exit 0", NULL};
+	char *const missing[] = {"/no/such/program", NULL};
+	const int before = next_descriptor();
+	CCProcess *p = NULL;
+
+	CHECK_EQ(cc_process_spawn(&p, &(CCProcessOptions){.in = 2, .out = 19999}, sh), EBADF);
+	CHECK_EQ(next_descriptor(), before);
+	CHECK_EQ(cc_process_spawn(&p, &(CCProcessOptions){.in = 1, .out = 2, .err = 19999}, sh),
+	         EBADF);
+	CHECK_EQ(next_descriptor(), before);
+	if (emulated())
+		SKIP("the emulator does not report what exec says");
+	CHECK_EQ(cc_process_spawn(&p, &(CCProcessOptions){.in = 1, .out = 2}, missing), ENOENT);
+	CHECK_EQ(next_descriptor(), before);
+	CHECK(p == NULL);
+}
+
 /* ---- its end ---- */
 
 static void check_status(void)

@@ -534,6 +534,30 @@ TEST(shutdown_of_the_default_makes_others_wait_for_the_next)
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
+/* The default runtime has no variable for its timeout, and 30 seconds are long. */
+TEST(shutdown_of_the_default_that_fails_leaves_it_the_default)
+{
+	struct gate g = {0};
+	CCTask t = spawn(NULL, wait_at, &g);
+	CCRuntime *rt = cc_runtime_current();
+	int err;
+
+	sched_of(rt)->config.shutdown_timeout = IMPATIENT;
+	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) != 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(cc_shutdown(), ETIMEDOUT);
+		REQUIRE(cc_runtime_current() == rt);
+		CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, nothing, NULL), ECANCELED);
+	}
+	cc__store(&g.open, 1, CC__RELEASE);
+	CHECK_EQ(join(t), 17);
+	while ((err = cc_shutdown()) == ETIMEDOUT)
+		continue;
+	CHECK_EQ(err, 0);
+	CHECK_EQ(join(spawn(NULL, nothing, NULL)), 0);	/* in the next one */
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
 /* What the shutdown waits for does not wait for the shutdown. */
 static int spawn_default(void *arg)
 {

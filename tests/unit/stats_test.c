@@ -1,6 +1,7 @@
 /* stats_test.c - cc_stats: every figure against what was done; the reports at the end
  * of a runtime; the telemetry of the pressure; how long an idle worker sleeps. */
 #include "environment.h"
+#include "points.h"
 #include "tasks.h"
 #include "test.h"
 
@@ -56,6 +57,8 @@ static void check_sums(const CCStats *s)
 	CHECK_EQ(s->waits, s->woken + s->timed_out + s->polled);
 	/* Counted independently of each other: the difference are those that sleep. */
 	CHECK_EQ(s->sleeps, s->waits + s->stale + s->workers_sleeping);
+	/* A search ends with a find, by the spin or by the last look, or goes on in a sleep. */
+	CHECK_EQ(s->searches, s->spin_hits + s->no_wait + s->workers_sleeping);
 	CHECK(s->ends_generation + s->ends_ready <= s->woken + s->polled);
 	CHECK_EQ(s->tasks_live, s->tasks_spawned - s->tasks_finished);
 	CHECK(s->tasks_outside <= s->tasks_spawned);
@@ -253,6 +256,7 @@ TEST(stats_count_what_is_stolen)	/* covers: WKG-14/u */
 	CCStats s;
 
 	TEST_UNTIL(stats(rt).tasks_finished == MANY);
+	until_asleep(rt, 1);	/* the thief: the other one is held */
 	s = stats(rt);
 	check_sums(&s);
 	/* The spawner may have been stolen, too, before it began. */
@@ -291,6 +295,32 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 	 * may see it too, if the worker is awake before its waker has counted it so. */
 	CHECK_EQ(s.pushes - before.pushes, 2 * MANY);
 	CHECK(s.pushes_unseen - before.pushes_unseen <= MANY);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* The task comes when the worker has spun in vain and has not announced its sleep. */
+TEST(stats_count_what_the_last_look_finds)
+{
+	const CCConfig c = quiet(1);
+	struct point *p;
+	CCRuntime *rt;
+	CCStats before, s;
+	CCTask t;
+
+	NEED_POINTS();
+	rt = runtime_with(&c);
+	until_asleep(rt, 1);
+	before = stats(rt);
+	p = point_hold("worker.before_last_look", NULL);
+	join(spawn(rt, nothing, NULL));
+	point_until_held(p);
+	t = spawn(rt, nothing, NULL);
+	point_release(p);
+	join(t);
+	until_asleep(rt, 1);
+	s = stats(rt);
+	check_sums(&s);
+	CHECK_EQ(s.no_wait - before.no_wait, 1);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
