@@ -83,8 +83,8 @@ typedef struct CCConfig {
 				 * it adds at most one each time.  CC_SCALE_INTERVAL_MS */
 	cc_time worker_idle;	/* a temporary worker idle for that long retires */
 	int sysmon;		/* 0: no monitor thread, and no temporary workers.  CC_SYSMON */
-	cc_time idle_wait;	/* longest sleep of an idle worker before it looks around by
-				 * itself; CC_FOREVER: it waits to be woken.
+	cc_time idle_wait;	/* longest sleep of an idle worker that looks around by itself, if
+				 * less than 2 ms; CC_FOREVER: none does, and every push wakes.
 				 * CC_IDLE_WAIT_TIMEOUT_MS, where 0 is CC_FOREVER */
 	unsigned inbox_max;	/* a worker with more wakes than that in its inbox is left
 				 * alone: further ones go to all; 1 to 1048576 */

@@ -44,6 +44,8 @@ typedef struct CCStats {
 
 	/* Sleeping and waking. */
 	uint64_t searches;		/* times a worker had nothing at hand */
+	uint64_t looks;			/* full looks at what others have */
+	uint64_t polls;			/* questions for ready descriptors, but for sleeps */
 	uint64_t spin_hits;		/* work was found while looking around */
 	uint64_t no_wait;		/* found by the last look, before the announcement */
 	uint64_t steal_tries;		/* times a worker asked another worker's queue */

@@ -12,6 +12,8 @@
 struct cc__counters {
 	/* Searching. */
 	cc__a64 searches;		/* nothing was at hand */
+	cc__a64 looks;			/* everywhere */
+	cc__a64 polls;			/* of descriptors, awake; while it runs fibers, too */
 	cc__a64 spin_hits;		/* found while looking around */
 	cc__a64 no_wait;		/* found after the snapshot, before an announcement */
 	cc__a64 post_announce_hits;	/* of both, those right after `stale` */

@@ -20,11 +20,9 @@
  * I4  Each worker sleeps on a word of its own.  Whoever clears it takes it off the
  *     count and counts it as searching: one announcement, one end.
  * I5  One sleeper is the keeper: it holds the earliest deadline of all timers, and
- *     an earlier one wakes it.  While others run it may be on watch too: it
- *     sleeps for a moment only, and short queues need not wake anybody.  A
- *     kernel wake costs thousands of switches; a keeper that looks by itself
- *     costs none of them.  Without a watch, every push that finds nobody
- *     searching wakes.
+ *     an earlier one wakes it.  After a wake that was for nothing it may be on watch too
+ *     (docs/idle.md): it sleeps for 2 ms at most, and short queues wake nobody
+ *     meanwhile.  Without a watch, every push that finds nobody searching wakes.
  * I6  One sleeper may sleep in the poller (poll.h) instead of on its word: the first
  *     that falls asleep while fibers wait for descriptors.  Whoever ends its sleep
  *     rings its bell, and it is woken last, as the keeper is; mostly it is both.

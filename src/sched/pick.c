@@ -40,8 +40,14 @@ void cc__worker_take_in(struct cc__worker *w)
 		help_starved(w);
 }
 
-/* Descriptors are waited for: a look now and then, and somebody idle who looks after
- * them while there is something to run here. */
+bool cc__worker_poll(struct cc__worker *w)
+{
+	cc__count(&w->counters.polls);
+	return cc__poll_run(&w->sched->poll, CC_NOW);
+}
+
+/* Descriptors are waited for, and there is something to run here: a look now and then, and
+ * somebody idle who looks after them.  (With nothing to run, search.c does.) */
 static __attribute__((noinline)) void serve_descriptors(struct cc__worker *w)
 {
 	struct cc__poll *p = &w->sched->poll;
@@ -49,9 +55,9 @@ static __attribute__((noinline)) void serve_descriptors(struct cc__worker *w)
 
 	if (now >= w->look_at) {
 		w->look_at = now + LOOK_EVERY;
-		cc__poll_run(p, CC_NOW);
+		cc__worker_poll(w);
 	}
-	if (cc__runq_length(&w->queue) > 0 && cc__poll_unattended(p))
+	if (cc__poll_unattended(p))
 		cc__idle_poll(w->sched->idle);
 }
 
@@ -68,7 +74,7 @@ static __attribute__((noinline)) void serve(struct cc__worker *w)
 	if (cc__timers_earliest(&w->timers) != CC_FOREVER)
 		cc__worker_run_timers(w, &w->timers, cc__now());
 	cc__worker_take_in(w);
-	if (cc__poll_waiting(&w->sched->poll) != 0)
+	if (cc__poll_waiting(&w->sched->poll) != 0 && cc__runq_length(&w->queue) > 0)
 		serve_descriptors(w);
 	if (cc__lesson_due(&w->lesson))
 		cc__lesson_think(w);

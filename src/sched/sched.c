@@ -136,6 +136,7 @@ static int start_worker(struct cc__worker *w)
 static bool renew(struct cc__worker *w)
 {
 	w->fruitless = 0;
+	w->doubt = false;
 	w->age_at = CC_FOREVER;
 	w->fair_at = 0;
 	if (w->reserve == NULL)

@@ -1,27 +1,30 @@
-/* search.c - a worker with nothing at hand: it looks everywhere for a moment,
- * then sleeps; and the frame of its life.
+/* search.c - a worker with nothing at hand: it looks everywhere, then sleeps; and the frame of
+ * its life.  docs/idle.md has the policy and its figures.
  *
  *      at hand       its own queue, inboxes, a share of the global one (pick.c)
  *      timers        anybody's, whose time has come
- *      descriptors   unless somebody sleeps in the poller
  *      queues        others', from a random one on: half of what has waited
  *      inboxes       others', whole, when nothing else is left or their owner
  *                    stands still
  *
- * What its owner is about to run is left to it (steal.h). */
+ * Descriptors are not among them: the sleep itself is a wait for them, and who looks for longer
+ * asks the kernel once.  What its owner is about to run is left to it (steal.h). */
 #include <errno.h>
 
 #include "base/trace.h"
 #include "sched/bound.h"
 #include "wait/thread.h"
 
-/* How long is looked for work before sleep. */
-#define SPIN (30 * CC_USEC)
-/* On watch: the first sleep, doubled each time up to config.idle_wait; and how
- * many in a row that saw nothing, not even what is left to its owner, before it sleeps
- * without a watch. */
+/* How long is looked for work before sleep, while another worker runs something: halved by a
+ * look for nothing, doubled by a sleep that was over sooner than it cost. */
+#define SPIN_LEAST (2 * CC_USEC)
+#define SPIN_MOST (30 * CC_USEC)
+#define SLEEP_COST (150 * CC_USEC)
+/* From one look to the next. */
+#define LOOK_EVERY (1 * CC_USEC)
+/* On watch: the first sleep, doubled each time up to the last, or to config.idle_wait. */
 #define WATCH_FIRST (100 * CC_USEC)
-enum { WATCHES = 20 };
+#define WATCH_LAST (2 * CC_MSEC)
 
 /* Each worker there is. */
 static unsigned workers_of(const struct cc__sched *s)
@@ -77,10 +80,9 @@ static bool run_all_timers(struct cc__worker *w, cc_time now)
  * tests/bench/idle_path.) */
 static __attribute__((noinline)) bool probe(struct cc__worker *w, cc_time now, bool eager)
 {
+	cc__count(&w->counters.looks);
 	cc__worker_take_in(w);
 	run_all_timers(w, now);
-	if (cc__poll_waiting(&w->sched->poll) != 0)
-		cc__poll_run(&w->sched->poll, CC_NOW);
 	return cc__runq_length(&w->queue) > 0 || steal(w, now, eager);
 }
 
@@ -180,43 +182,90 @@ static const struct cc__idle_ops ops = {
 
 /* ---- search and sleep ---- */
 
-/* True: w's queue has something. */
-static bool spin(struct cc__worker *w)
+/* Another worker runs something. */
+static bool others_run(const struct cc__worker *w)
 {
-	cc_time now = cc__now();
-	const cc_time end = now + SPIN;
+	const struct cc__idle *i = w->sched->idle;
 
-	w->left_alone = false;
-	while (!probe(w, now, false)) {
-		if (now >= end)
-			return false;
+	/* Relaxed, all: it decides how we sleep, not whether. */
+	return (int32_t)(cc__load(&i->sleepers, CC__RELAXED) + cc__load(&i->searching, CC__RELAXED)) <
+	       (int32_t)cc__load(&w->sched->live, CC__RELAXED);
+}
+
+/* Looks again whenever something was pushed, or was left to its owner, until `end`. */
+static bool look_until(struct cc__worker *w, cc_time now, cc_time end)
+{
+	struct cc__idle *idle = w->sched->idle;
+	uint64_t seen = 0;
+	cc_time looked = now;
+
+	while (now < end) {
 		for (unsigned n = 0; n < 8; n++)
 			cc__relax();
 		now = cc__now();
+		if (now - looked < LOOK_EVERY ||
+		    (!w->doubt && cc__idle_generations(idle) == seen))
+			continue;
+		seen = cc__idle_generations(idle);
+		looked = now;
+		if (probe(w, now, false))
+			return true;
 	}
-	cc__count(&w->counters.spin_hits);
-	return true;
+	return false;
 }
 
-/* Somebody else runs. */
-static bool others_run(const struct cc__worker *w)
+/* While another worker runs something that may push: a look, and some more.  (Else the last
+ * look, before the sleep, is enough.)  True: w's queue has something. */
+static bool spin(struct cc__worker *w)
 {
-	/* Relaxed, both: it decides how we sleep, not whether. */
-	return cc__load(&w->sched->idle->sleepers, CC__RELAXED) + 1 <
-	       cc__load(&w->sched->live, CC__RELAXED);
+	struct cc__poll *p = &w->sched->poll;
+	const cc_time now = cc__now();
+
+	if (!others_run(w))
+		return false;
+	if (probe(w, now, false))
+		return true;
+	if ((cc__poll_unattended(p) && cc__worker_poll(w)) || look_until(w, now, now + w->spin)) {
+		w->spin = cc__earlier(2 * w->spin, SPIN_MOST);
+		return true;
+	}
+	w->spin = w->spin / 2 > SPIN_LEAST ? w->spin / 2 : SPIN_LEAST;
+	return false;
 }
 
-/* How long to sleep on watch; CC_FOREVER: no watch. */
+/* At the end of a watch.  What made us doubt is forgotten, unless this look says so again: then
+ * there is another one, because what has come since the last watch may have to be taken (T1). */
+static bool look_briefly(struct cc__worker *w)
+{
+	const cc_time now = cc__now();
+
+	w->doubt = false;
+	return probe(w, now, false) || (w->doubt && look_until(w, now, now + SPIN_LEAST));
+}
+
+/* `how` the last sleep ended. */
+static bool look_around(struct cc__worker *w, enum cc__awake how)
+{
+	const bool found = cc__runq_length(&w->queue) > 0 ||	/* by descriptors */
+	                   (how == CC__TIMED_OUT ? look_briefly(w) : spin(w));
+
+	if (found)
+		cc__count(&w->counters.spin_hits);
+	return found;
+}
+
+/* How long to sleep on watch; CC_FOREVER: no watch.  Only if there is doubt whether a wake would
+ * be worth it: something is left to its owner, or the last wake found nothing, or what we took
+ * was sent back. */
 static cc_time watch_of(const struct cc__worker *w)
 {
-	const cc_time most = w->sched->config.idle_wait;
 	cc_time watch = WATCH_FIRST;
 
-	if (most == CC_FOREVER || (w->fruitless >= WATCHES && !w->left_alone) || !others_run(w))
+	if (!w->doubt)
 		return CC_FOREVER;
-	for (unsigned n = w->fruitless; n > 0 && watch < most; n--)
+	for (unsigned n = w->fruitless; n > 0 && watch < WATCH_LAST; n--)
 		watch *= 2;
-	return cc__earlier(watch, most);
+	return cc__earlier(cc__earlier(watch, WATCH_LAST), w->sched->config.idle_wait);
 }
 
 /* A wait in the kernel has ended, not by itself: had a generation moved, or was there
@@ -245,6 +294,7 @@ static void count_sleep(struct cc__worker *w, uint64_t snapshot, enum cc__awake 
 static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watch)
 {
 	const cc_time until = cc__earlier(cc__worker_age_stacks(w), w->retire_at);
+	const cc_time begin = cc__now();
 	enum cc__awake how;
 
 	cc__runq_trim(&w->queue);
@@ -253,14 +303,17 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	CC__EVENT(CC__EV_SLEEP, w, w->id, 0);
 	CC_POINT("worker.before_sleep", w);
 	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
-	                     until == CC_FOREVER ? CC_FOREVER : until - cc__now());
+	                     until == CC_FOREVER ? CC_FOREVER : until - begin);
 	cc__sysmon_poke(&w->sched->sysmon);
 	CC__EVENT(CC__EV_AWAKE, w, w->id, how);
 	count_sleep(w, snapshot, how);
 	cc__poll_wake(&w->sched->poll, &w->found);
 	w->found.count = 0;
 	lives(w, CC__LIFE_SEARCH);
-	w->fruitless = how == CC__TIMED_OUT && watch != CC_FOREVER ? w->fruitless + 1 : 0;
+	if (how == CC__TIMED_OUT)
+		w->fruitless += watch != CC_FOREVER;
+	else if (cc__now() - begin < SLEEP_COST)
+		w->spin = cc__earlier(2 * w->spin, SPIN_MOST);
 	return how;
 }
 
@@ -296,6 +349,7 @@ static void woken_in_vain(struct cc__worker *w)
 {
 	cc__count(&w->counters.vain);
 	cc__idle_wake_was(w->sched->idle, false);
+	w->doubt = true;
 }
 
 /* A temporary worker was idle for long enough: what others have for it goes to
@@ -331,8 +385,9 @@ bool cc__worker_search(struct cc__worker *w)
 	                                       : CC_FOREVER;
 	cc__lesson_end(w);
 	cc__idle_search(idle);
-	while (!spin(w)) {
-		const cc_time watch = watch_of(w);
+	while (!look_around(w, how)) {
+		/* Without a watch nothing is left to anybody. */
+		const bool eager = w->sched->config.idle_wait == CC_FOREVER || !others_run(w);
 		/* Before the last full probe (I2). */
 		const uint64_t snapshot = cc__idle_generations(idle);
 
@@ -341,7 +396,7 @@ bool cc__worker_search(struct cc__worker *w)
 			return false;
 		}
 		CC_POINT("worker.before_last_look", w);
-		if (probe(w, cc__now(), watch == CC_FOREVER)) {
+		if (probe(w, cc__now(), eager)) {
 			cc__count(&w->counters.no_wait);
 			break;
 		}
@@ -351,7 +406,7 @@ bool cc__worker_search(struct cc__worker *w)
 		}
 		if (how == CC__WOKEN)
 			woken_in_vain(w);
-		how = doze(w, snapshot, watch);
+		how = doze(w, snapshot, eager ? CC_FOREVER : watch_of(w));
 		stale = how == CC__NOT_SLEPT;
 	}
 	if (how == CC__WOKEN)
@@ -359,6 +414,7 @@ bool cc__worker_search(struct cc__worker *w)
 	if (stale)
 		cc__count(&w->counters.post_announce_hits);
 	w->fruitless = 0;
+	w->doubt = false;
 	cc__idle_found(idle, &ops, w);
 	lives(w, CC__LIFE_ACTIVE);
 	return true;
@@ -394,6 +450,7 @@ void cc__worker_main(void *arg)
 		cc__inbox_open(&w->own);
 		cc__inbox_open(&w->inbox);
 	}
+	w->spin = SPIN_MOST;
 	lives(w, CC__LIFE_ACTIVE);
 	w->thread->worker = w;
 	cc__carry_check_init(&w->carry);

@@ -28,6 +28,8 @@ static void add_life(const struct cc__worker *w, CCStats *out)
 static void add_idle(const struct cc__counters *c, CCStats *out)
 {
 	out->searches += value(&c->searches);
+	out->looks += value(&c->looks);
+	out->polls += value(&c->polls);
 	out->spin_hits += value(&c->spin_hits);
 	out->no_wait += value(&c->no_wait);
 	out->post_announce_hits += value(&c->post_announce_hits);
@@ -139,6 +141,8 @@ static const struct figure {
     FIGURE(MEMORY, stacks_cached),
     FIGURE(MEMORY, frames),
     FIGURE(WAKING, searches),
+    FIGURE(WAKING, looks),
+    FIGURE(WAKING, polls),
     FIGURE(WAKING, spin_hits),
     FIGURE(WAKING, no_wait),
     FIGURE(WAKING, steal_tries),

@@ -74,7 +74,7 @@ static bool has_waited(struct cc__worker *w, const struct cc__worker *v, cc_time
 	    (!w->only_woken && unstarted_have_waited(seen, &q->lane[CC__FRESH], now)) ||
 	    started_have_waited(seen, &q->lane[CC__READY], now))
 		return true;
-	w->left_alone = true;
+	w->doubt = true;
 	return false;
 }
 
@@ -142,6 +142,8 @@ static void send_back(struct cc__worker *w, struct cc__worker *to)
 {
 	struct cc__fiber *f;
 
+	w->doubt = true;
+	cc__idle_wake_was(w->sched->idle, false);
 	for (uint32_t n = cc__lane_length(&w->queue.lane[CC__READY]); n > 0; n--)
 		if ((f = cc__runq_pop_kind(&w->queue, CC__READY)) != NULL)
 			cc__worker_send(w, to, f);
@@ -187,6 +189,8 @@ bool cc__steal_inbox(struct cc__worker *w, struct cc__worker *v, cc_time now, bo
 
 	if (stands_still(w, v, now) || eager)
 		f = cc__inbox_take(&v->inbox);
+	else if (cc__inbox_any(&v->inbox))
+		w->doubt = true;	/* left to v: that wants another look */
 	cc__worker_move_in_inbox(w, f);
 	return f != NULL;
 }

@@ -95,12 +95,13 @@ struct cc__worker {
 	cc_time age_at;			/* when idle stacks are looked at again */
 	cc_time look_at;		/* when descriptors are, at the earliest */
 	uint64_t random;
-	unsigned fruitless;		/* watches in a row that saw nothing */
+	cc_time spin;			/* how long it looks for work before it sleeps */
+	unsigned fruitless;		/* watches since it last found something */
 	cc_time retire_at;		/* if it finds nothing until then; CC_FOREVER: never */
 	struct cc__sample *seen;	/* of each worker */
 	struct cc__lesson lesson;	/* but for its `from` */
 	struct cc__loot loot;
-	bool left_alone;		/* its last looks left something to its owner */
+	bool doubt;			/* whether another wake would be worth it */
 	struct cc__poll_found found;	/* from a sleep in the poller to its wakes */
 
 	/* Written by the worker, read by anyone: no decision hangs on the
@@ -189,6 +190,8 @@ void cc__worker_fire(void *object, uint64_t value);
 
 /* Its inboxes, and a share of the global queue, into w's queue. */
 void cc__worker_take_in(struct cc__worker *w);
+/* Asks the kernel for descriptors that are ready.  True: it woke somebody. */
+bool cc__worker_poll(struct cc__worker *w);
 /* The next in w's queue, when there is more to look at than its end.  NULL: nothing is at
  * hand. */
 struct cc__fiber *cc__worker_pick_slowly(struct cc__worker *w);

@@ -234,6 +234,8 @@ static void release(void *context, void *p, size_t size)
 	mc_free(p);
 }
 
+static cc_time idle_wait = CC_FOREVER;	/* nobody looks by itself */
+
 static void start_workers_of(unsigned workers)
 {
 	const CCConfig config = {
@@ -241,7 +243,7 @@ static void start_workers_of(unsigned workers)
 	    .workers_max = workers,
 	    .stack_cache = STACKS,
 	    .stack_idle = workers == 1 ? 3600 * CC_SEC : CC_FOREVER,
-	    .idle_wait = CC_FOREVER,
+	    .idle_wait = idle_wait,
 	    .inbox_max = 4,
 	    .allocator = {alloc, release, NULL},
 	};
@@ -981,6 +983,26 @@ static void start_two_with_sleeper_and_hog(void)
 WORKER_SCENARIO(workers_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
                 .init = start_two_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
                 .final = two_run)
+
+/* The same where a worker may sleep on watch (docs/idle.md).  Nobody may sleep without one beside
+ * what it has left to its owner, who hogs. */
+static void start_two_on_watch_with_hog(void)
+{
+	idle_wait = 5 * CC_MSEC;
+	start_two_with_hog();
+}
+WORKER_SCENARIO(workers_on_watch_steal_from_one_that_hogs, .weak = MC_NONE, .bound = 1,
+                .init = start_two_on_watch_with_hog, .body = {nobody}, .daemon = 3,
+                .final = two_run)	/* covers: WKG-04/m WKG-05/m WKG-07/m LIF-13/m */
+
+static void start_two_on_watch_with_sleeper_and_hog(void)
+{
+	idle_wait = 5 * CC_MSEC;
+	start_two_with_sleeper_and_hog();
+}
+WORKER_SCENARIO(workers_on_watch_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
+                .init = start_two_on_watch_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
+                .final = two_run)	/* covers: LIF-13/m */
 
 /* What one hands over the other cannot steal, nor run. */
 static void start_two_with_joiner_apart(void)

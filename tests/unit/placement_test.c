@@ -67,15 +67,6 @@ static int hold_before_sleep(void *arg)
 	return 0;
 }
 
-static bool watched_for_long(const struct cc__idle *i)
-{
-	const uint32_t keeper = cc__load(&i->keeper, CC__SEQ_CST);
-
-	return (keeper & CC__WATCHING) &&
-	       cc__load(&i->nap[(keeper & ~CC__WATCHING) - 1].until, CC__SEQ_CST) >
-	           cc_now() + 500 * CC_MSEC;
-}
-
 /* A worker falls asleep while another keeps watch and a third one runs: a push into
  * its own inbox, after its last look, is nobody else's to find. */
 TEST(worker_that_falls_asleep_under_a_watch_finds_its_inbox)
@@ -93,11 +84,13 @@ TEST(worker_that_falls_asleep_under_a_watch_finds_its_inbox)
 	point_until_held(p);
 	held = spawn_pinned(rt, hold_worker_at, &g);	/* worker 1 */
 	TEST_UNTIL(cc__load(&g.arrived, CC__ACQUIRE) == 1);
-	join(spawn_pinned(rt, nothing, NULL));		/* worker 2 keeps watch then */
-	TEST_UNTIL(watched_for_long(idle));
+	join(spawn_pinned(rt, nothing, NULL));		/* worker 2 is the keeper then */
+	TEST_UNTIL(cc__load(&idle->keeper, CC__SEQ_CST) == 2);
+	cc__store(&idle->keeper, 2 | CC__WATCHING, CC__SEQ_CST);	/* for long */
 	t = spawn_pinned(rt, nothing, NULL);		/* worker 3 */
 	point_release(p);
 	CHECK_EQ(cc_task_join(t, cc_now() + 5 * CC_SEC * test_slowness(), NULL), 0);
+	cc__store(&idle->keeper, 2, CC__SEQ_CST);
 	cc__store(&g.open, 1, CC__RELEASE);
 	join(held);
 	CHECK_EQ(cc_runtime_free(rt), 0);

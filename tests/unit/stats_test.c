@@ -298,29 +298,99 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-/* The task comes when the worker has spun in vain and has not announced its sleep. */
+/* With nobody else who runs there is no other look.  The second task comes when the worker is
+ * about to take it, and has not announced its sleep. */
 TEST(stats_count_what_the_last_look_finds)
 {
 	const CCConfig c = quiet(1);
 	struct point *p;
 	CCRuntime *rt;
 	CCStats before, s;
-	CCTask t;
+	CCTask first, second;
 
 	NEED_POINTS();
 	rt = runtime_with(&c);
 	until_asleep(rt, 1);
 	before = stats(rt);
 	p = point_hold("worker.before_last_look", NULL);
-	join(spawn(rt, nothing, NULL));
+	first = spawn(rt, nothing, NULL);
 	point_until_held(p);
-	t = spawn(rt, nothing, NULL);
+	second = spawn(rt, nothing, NULL);
 	point_release(p);
-	join(t);
+	join(first);
+	join(second);
 	until_asleep(rt, 1);
 	s = stats(rt);
 	check_sums(&s);
 	CHECK_EQ(s.no_wait - before.no_wait, 1);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* ---- the idle policy (docs/idle.md) ---- */
+
+struct behind {
+	cc__a32 begun;
+	CCRuntime *rt;
+};
+
+static int begin_behind(void *arg)
+{
+	cc__store(&((struct behind *)arg)->begun, 1, CC__RELEASE);
+	return 0;
+}
+
+/* Keeps its worker until the task behind it has begun on another one. */
+static int spawn_and_keep(void *arg)
+{
+	struct behind *b = arg;
+	CCTask t;
+
+	CHECK_EQ(cc_task_spawn(NULL, &t, NULL, begin_behind, b), 0);
+	while (cc__load(&b->begun, CC__ACQUIRE) == 0)
+		cc__relax();
+	return cc_task_join(t, CC_FOREVER, NULL);
+}
+
+/* Both sleep, and nothing speaks against a wake: one is woken for the fiber, the other for the
+ * task.  It does not look by itself, because none is on watch while nobody runs. */
+TEST(task_behind_a_computing_fiber_begins_by_a_wake)	/* covers: LIF-13/u WKG-07/u */
+{
+	CCConfig c = quiet(2);
+	CCRuntime *rt;
+	CCStats before, s;
+
+	c.idle_wait = 5 * CC_MSEC;	/* looks by itself are allowed */
+	rt = runtime_with(&c);
+	for (int i = 0; i < MANY; i++) {
+		struct behind b = {.rt = rt};
+
+		until_asleep(rt, 2);
+		before = stats(rt);
+		join(spawn(rt, spawn_and_keep, &b));
+		s = stats(rt);
+		/* (Announced is not quite asleep, as above.) */
+		CHECK(s.wakes + s.stale - before.wakes - before.stale >= 2);
+	}
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* Who has nobody beside it that runs looks once, asks for no descriptors, and sleeps. */
+TEST(lone_worker_looks_once_before_it_sleeps)	/* covers: WKG-13/u */
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = runtime_with(&c);
+	CCStats before, s;
+
+	until_asleep(rt, 1);
+	before = stats(rt);
+	for (int i = 0; i < MANY; i++) {
+		join(spawn(rt, nothing, NULL));
+		until_asleep(rt, 1);
+	}
+	s = stats(rt);
+	/* A look for each task and one for each sleep; a stale announcement has one more. */
+	CHECK(s.looks - before.looks <= 2 * MANY + s.stale - before.stale);
+	CHECK_EQ(s.polls, before.polls);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
@@ -620,7 +690,7 @@ TEST(report_of_the_wake_generation_has_its_counters)	/* covers: WKG-14/u */
 {
 	static const char *const names[] = {
 	    "sleeps",          "pushes_unseen", "stale",
-	    "spin_hits",       "no_wait",       "post_announce_hits",
+	    "looks",           "polls",         "spin_hits",       "no_wait",       "post_announce_hits",
 	    "waits",           "woken",         "timed_out",
 	    "wakes",           "wakes_vain",    "polled",
 	    "ends_generation", "ends_ready",    "steal_tries",

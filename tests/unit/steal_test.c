@@ -151,7 +151,7 @@ static void check_inbox(cc_time idle_wait, bool others_asleep)
 
 TEST(inbox_of_a_hog_is_taken_over)	/* covers: SCH-21/t, RES-37/u, RES-52/u */
 {
-	for (int i = 0; i < 10; i++) {
+	for (unsigned i = 0; i < test_rounds(400); i++) {
 		check_inbox(CC_FOREVER, true);
 		check_inbox(CC_FOREVER, false);
 		check_inbox(USUAL, true);
