@@ -453,7 +453,10 @@ int cc__blocking_run(struct cc__blocking *p, int (*fn)(void *arg), void *arg, in
 		job.done.user = JOB_REFUSED;
 	else
 		submit(p, &job);
-	if ((err = wait_for(p, &job)) != 0)
+	cc__add(&p->callers, 1, CC__RELAXED);	/* Relaxed, both: a hint to idle workers */
+	err = wait_for(p, &job);
+	cc__sub(&p->callers, 1, CC__RELAXED);
+	if (err != 0)
 		return err;
 	if (job.done.user != JOB_RUN)
 		job.value = fn(arg);

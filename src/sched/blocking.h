@@ -38,6 +38,7 @@ struct cc__blocking {
 	unsigned max;		/* constant; most threads at once, 0: no pool */
 	unsigned watch;		/* constant; turns of a watch, 0: none */
 	cc_time idle_time;	/* constant; an idle thread ends after that */
+	cc__a32 callers;	/* that wait for the end of their jobs: they will soon run again */
 	struct cc__waitq idle;	/* idle threads, newest first; its lock is the pool's */
 	/* Below: that lock. */
 	struct cc__blocking_job *first, *last;	/* jobs that wait, oldest first */

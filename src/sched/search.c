@@ -182,13 +182,14 @@ static const struct cc__idle_ops ops = {
 
 /* ---- search and sleep ---- */
 
-/* Another worker runs something. */
+/* Another worker runs something, or a thread runs a blocking call for a fiber. */
 static bool others_run(const struct cc__worker *w)
 {
 	const struct cc__idle *i = w->sched->idle;
 
 	/* Relaxed, all: it decides how we sleep, not whether. */
-	return (int32_t)(cc__load(&i->sleepers, CC__RELAXED) + cc__load(&i->searching, CC__RELAXED)) <
+	return cc__load(&w->sched->blocking.callers, CC__RELAXED) > 0 ||
+	       (int32_t)(cc__load(&i->sleepers, CC__RELAXED) + cc__load(&i->searching, CC__RELAXED)) <
 	       (int32_t)cc__load(&w->sched->live, CC__RELAXED);
 }
 
@@ -214,7 +215,7 @@ static bool look_until(struct cc__worker *w, cc_time now, cc_time end)
 	return false;
 }
 
-/* While another worker runs something that may push: a look, and some more.  (Else the last
+/* While others run something that may push: a look, and some more.  (Else the last
  * look, before the sleep, is enough.)  True: w's queue has something. */
 static bool spin(struct cc__worker *w)
 {
