@@ -69,23 +69,31 @@ found() {
 	below "$name" "$seconds" 30
 }
 
+# planted_and_found NAME SCENARIO MESSAGE FILE OLD NEW
+planted_and_found() {
+	if plant "$4" "$5" "$6"; then
+		found "$1" "$2" "$3"
+	else
+		show "$1" "not planted" "< 30" FAIL
+	fi
+}
+
 # E3: the timer of a recalled delayed task does not ask whose frame it is by now.
 # E4: a fiber that yields is visible to thieves before it has been switched away from, on the
 # short way and on the long one.
 planted_races() {
-	plant sched/later.c \
+	planted_and_found planted_later_s later_timer_of_a_seen_one_and_another_start \
+		'began the next task in its frame' sched/later.c \
 		'(cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID) == id &&' \
-		'cc__load(&f->handle, CC__ACQUIRE) + id != 0 &&' &&
-		found planted_later_s later_timer_of_a_seen_one_and_another_start \
-			'began the next task in its frame'
-	plant sched/worker.c \
-		'leave(w, &f->run.context, next, AFTER_TURN, false);' \
-		'cc__runq_leave(&w->queue), leave(w, &f->run.context, next, AFTER_TURN, false);' &&
-		found planted_turn_s worker_yields_under_a_thief 'not ordered after its save'
-	plant sched/worker.c \
-		'leave(w, &f->run.context, next, after(AFTER_YIELD, f), false);' \
-		'settle_yield(w, f), leave(w, &f->run.context, next, AFTER_NOTHING, false);' &&
-		found planted_yield_s worker_yields_under_a_thief 'not ordered after its save'
+		'cc__load(&f->handle, CC__ACQUIRE) + id != 0 &&'
+	planted_and_found planted_turn_s worker_yields_under_a_thief 'not ordered after its save' \
+		sched/worker.c \
+		'leave(w, &f->run.context, next, AFTER_TURN);' \
+		'cc__runq_leave(&w->queue), leave(w, &f->run.context, next, AFTER_TURN);'
+	planted_and_found planted_yield_s worker_yields_under_a_thief 'not ordered after its save' \
+		sched/worker.c \
+		'leave(w, &f->run.context, next, after(AFTER_YIELD, f));' \
+		'settle_yield(w, f), leave(w, &f->run.context, next, AFTER_NOTHING);'
 }
 
 # E2: the last error instead of the first.
@@ -93,7 +101,8 @@ planted_error() {
 	local begin text=$out/planted.txt
 	plant scope/nursery.c \
 		'cc__cas(&n->error, &none, (uint32_t)error, CC__RELAXED, CC__RELAXED)' \
-		'cc__xchg(&n->error, (uint32_t)error, CC__RELAXED) == none' || return
+		'cc__xchg(&n->error, (uint32_t)error, CC__RELAXED) == none' ||
+		{ show planted_error_s "not planted" "< 30" FAIL; return; }
 	planted_test planted_error nursery_error_test || { show planted_error_s none "< 30" FAIL; return; }
 	begin=$(date +%s%N)
 	timeout 60 "$out/planted_error" >"$text" 2>&1
