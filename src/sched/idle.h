@@ -21,8 +21,8 @@
  *     count and counts it as searching: one announcement, one end.
  * I5  One sleeper is the keeper: it holds the earliest deadline of all timers, and
  *     an earlier one wakes it.  After a wake that was for nothing it may be on watch too
- *     (docs/idle.md): it sleeps for 2 ms at most, and short queues wake nobody
- *     meanwhile.  Without a watch, every push that finds nobody searching wakes.
+ *     (docs/idle.md): it sleeps for 2 ms at most, and short queues wake no worker
+ *     meanwhile.  Without a watch, every push wakes one unless a worker is searching.
  * I6  One sleeper may sleep in the poller (poll.h) instead of on its word: the first
  *     that falls asleep while fibers wait for descriptors.  Whoever ends its sleep
  *     rings its bell, and it is woken last, as the keeper is; mostly it is both.

@@ -47,7 +47,7 @@ bool cc__worker_poll(struct cc__worker *w)
 }
 
 /* Descriptors are waited for, and there is something to run here: a look now and then, and
- * somebody idle who looks after them.  (With nothing to run, search.c does.) */
+ * an idle worker is woken to look after them.  (With nothing to run, search.c does both.) */
 static __attribute__((noinline)) void serve_descriptors(struct cc__worker *w)
 {
 	struct cc__poll *p = &w->sched->poll;

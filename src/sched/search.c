@@ -7,8 +7,8 @@
  *      inboxes       others', whole, when nothing else is left or their owner
  *                    stands still
  *
- * Descriptors are not among them: the sleep itself is a wait for them, and who looks for longer
- * asks the kernel once.  What its owner is about to run is left to it (steal.h). */
+ * Descriptors are not among them: the sleep itself is a wait for them, and a worker that looks for
+ * longer asks the kernel once.  What its owner is about to run is left to it (steal.h). */
 #include <errno.h>
 
 #include "base/trace.h"

@@ -101,7 +101,7 @@ struct cc__worker {
 	struct cc__sample *seen;	/* of each worker */
 	struct cc__lesson lesson;	/* but for its `from` */
 	struct cc__loot loot;
-	bool doubt;			/* whether another wake would be worth it */
+	bool doubt;			/* a wake may find nothing to take: sleep on watch */
 	struct cc__poll_found found;	/* from a sleep in the poller to its wakes */
 
 	/* Written by the worker, read by anyone: no decision hangs on the
@@ -190,7 +190,7 @@ void cc__worker_fire(void *object, uint64_t value);
 
 /* Its inboxes, and a share of the global queue, into w's queue. */
 void cc__worker_take_in(struct cc__worker *w);
-/* Asks the kernel for descriptors that are ready.  True: it woke somebody. */
+/* Asks the kernel for descriptors that are ready.  True: it woke a fiber or a thread. */
 bool cc__worker_poll(struct cc__worker *w);
 /* The next in w's queue, when there is more to look at than its end.  NULL: nothing is at
  * hand. */

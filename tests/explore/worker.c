@@ -234,7 +234,7 @@ static void release(void *context, void *p, size_t size)
 	mc_free(p);
 }
 
-static cc_time idle_wait = CC_FOREVER;	/* nobody looks by itself */
+static cc_time idle_wait = CC_FOREVER;	/* no worker looks by itself */
 
 static void start_workers_of(unsigned workers)
 {
@@ -984,8 +984,8 @@ WORKER_SCENARIO(workers_wake_by_one_that_hogs, .weak = MC_NONE, .bound = 1,
                 .init = start_two_with_sleeper_and_hog, .body = {nobody}, .daemon = 3,
                 .final = two_run)
 
-/* The same where a worker may sleep on watch (docs/idle.md).  Nobody may sleep without one beside
- * what it has left to its owner, who hogs. */
+/* The same where a worker may sleep on watch (docs/idle.md).  A worker that has left something
+ * to the worker that hogs may not sleep without one. */
 static void start_two_on_watch_with_hog(void)
 {
 	idle_wait = 5 * CC_MSEC;

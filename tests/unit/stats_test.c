@@ -269,12 +269,11 @@ TEST(stats_count_what_is_stolen)	/* covers: WKG-14/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-/* Each spawn from outside wakes the only worker, which sleeps again. */
-TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
+/* MANY tasks, one after another; each wakes the only worker, which sleeps again.  Returns what
+ * the figures were before. */
+static CCStats sleep_after_each_task(CCRuntime *rt)
 {
-	const CCConfig c = quiet(1);
-	CCRuntime *rt = runtime_with(&c);
-	CCStats before, s;
+	CCStats before;
 
 	until_asleep(rt, 1);
 	before = stats(rt);
@@ -282,6 +281,16 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 		join(spawn(rt, nothing, NULL));
 		until_asleep(rt, 1);
 	}
+	return before;
+}
+
+TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
+{
+	const CCConfig c = quiet(1);
+	CCRuntime *rt = runtime_with(&c);
+	CCStats before, s;
+
+	before = sleep_after_each_task(rt);
 	s = stats(rt);
 	check_sums(&s);
 	CHECK(s.sleeps - before.sleeps >= MANY);
@@ -298,7 +307,7 @@ TEST(stats_count_sleeps_and_wakes)	/* covers: WKG-14/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-/* With nobody else who runs there is no other look.  The second task comes when the worker is
+/* While no other worker runs there is no other look.  The second task comes when the worker is
  * about to take it, and has not announced its sleep. */
 TEST(stats_count_what_the_last_look_finds)
 {
@@ -328,31 +337,26 @@ TEST(stats_count_what_the_last_look_finds)
 
 /* ---- the idle policy (docs/idle.md) ---- */
 
-struct behind {
-	cc__a32 begun;
-	CCRuntime *rt;
-};
-
 static int begin_behind(void *arg)
 {
-	cc__store(&((struct behind *)arg)->begun, 1, CC__RELEASE);
+	cc__store((cc__a32 *)arg, 1, CC__RELEASE);
 	return 0;
 }
 
 /* Keeps its worker until the task behind it has begun on another one. */
 static int spawn_and_keep(void *arg)
 {
-	struct behind *b = arg;
+	cc__a32 *begun = arg;
 	CCTask t;
 
-	CHECK_EQ(cc_task_spawn(NULL, &t, NULL, begin_behind, b), 0);
-	while (cc__load(&b->begun, CC__ACQUIRE) == 0)
+	CHECK_EQ(cc_task_spawn(NULL, &t, NULL, begin_behind, begun), 0);
+	while (cc__load(begun, CC__ACQUIRE) == 0)
 		cc__relax();
 	return cc_task_join(t, CC_FOREVER, NULL);
 }
 
 /* Both sleep, and nothing speaks against a wake: one is woken for the fiber, the other for the
- * task.  It does not look by itself, because none is on watch while nobody runs. */
+ * task.  It does not look by itself, because no worker is on watch while none runs. */
 TEST(task_behind_a_computing_fiber_begins_by_a_wake)	/* covers: LIF-13/u WKG-07/u */
 {
 	CCConfig c = quiet(2);
@@ -362,11 +366,11 @@ TEST(task_behind_a_computing_fiber_begins_by_a_wake)	/* covers: LIF-13/u WKG-07/
 	c.idle_wait = 5 * CC_MSEC;	/* looks by itself are allowed */
 	rt = runtime_with(&c);
 	for (int i = 0; i < MANY; i++) {
-		struct behind b = {.rt = rt};
+		cc__a32 begun = {0};
 
 		until_asleep(rt, 2);
 		before = stats(rt);
-		join(spawn(rt, spawn_and_keep, &b));
+		join(spawn(rt, spawn_and_keep, &begun));
 		s = stats(rt);
 		/* (Announced is not quite asleep, as above.) */
 		CHECK(s.wakes + s.stale - before.wakes - before.stale >= 2);
@@ -374,19 +378,14 @@ TEST(task_behind_a_computing_fiber_begins_by_a_wake)	/* covers: LIF-13/u WKG-07/
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-/* Who has nobody beside it that runs looks once, asks for no descriptors, and sleeps. */
+/* A worker beside which none runs looks once, asks for no descriptors, and sleeps. */
 TEST(lone_worker_looks_once_before_it_sleeps)	/* covers: WKG-13/u */
 {
 	const CCConfig c = quiet(1);
 	CCRuntime *rt = runtime_with(&c);
 	CCStats before, s;
 
-	until_asleep(rt, 1);
-	before = stats(rt);
-	for (int i = 0; i < MANY; i++) {
-		join(spawn(rt, nothing, NULL));
-		until_asleep(rt, 1);
-	}
+	before = sleep_after_each_task(rt);
 	s = stats(rt);
 	/* A look for each task and one for each sleep; a stale announcement has one more. */
 	CHECK(s.looks - before.looks <= 2 * MANY + s.stale - before.stale);
