@@ -355,15 +355,15 @@ static int spawn_and_keep(void *arg)
 	return cc_task_join(t, CC_FOREVER, NULL);
 }
 
-/* Both sleep, and nothing speaks against a wake: one is woken for the fiber, the other for the
- * task.  It does not look by itself, because no worker is on watch while none runs. */
+/* Both sleep: one is woken for the fiber, the other for the task.  No worker looks by itself,
+ * because there is no watch. */
 TEST(task_behind_a_computing_fiber_begins_by_a_wake)	/* covers: LIF-13/u WKG-07/u */
 {
 	CCConfig c = quiet(2);
 	CCRuntime *rt;
 	CCStats before, s;
 
-	c.idle_wait = 5 * CC_MSEC;	/* looks by itself are allowed */
+	c.idle_wait = CC_FOREVER;
 	rt = runtime_with(&c);
 	for (int i = 0; i < MANY; i++) {
 		cc__a32 begun = {0};
