@@ -107,7 +107,7 @@ static int sleeper(void *kind)
 	bench_check(cc_domain_join(x.d, &s) == 0, "cannot join");
 	for (long i = 1; i <= rounds; i++) {
 		while (atomic_load(&x.round) < i)
-			kind != NULL ? cc_yield() : (void)sched_yield();
+			(void)(kind != NULL ? cc_yield() : sched_yield());
 		atomic_store(&x.called, cycles());
 		wait_for(s, 0);
 		atomic_store(&x.resumed, cycles());

@@ -13,7 +13,7 @@ typedef enum CCFiberState {
 	CC_FIBER_QUEUED,	/* may run and no worker has it, or its start is to come */
 	CC_FIBER_RUNNING,
 	CC_FIBER_PARKED,	/* waits for something, or is about to */
-	CC_FIBER_DONE,		/* ended, not joined yet */
+	CC_FIBER_DONE,		/* ended, not joined yet; see `cancelled` */
 } CCFiberState;
 
 /* A look at one fiber.  The fiber goes on meanwhile: only id and name are sure
@@ -23,6 +23,7 @@ typedef struct CCFiberInfo {
 	char name[16];
 	CCFiberState state;
 	unsigned worker;	/* that runs it or ran it last; 0: none yet */
+	int cancelled;		/* 1: DONE, and it returned ECANCELED: it was cancelled */
 	const CCRuntime *runtime;	/* for comparison only */
 	const void *stack;	/* lowest usable address; NULL: it has none */
 	size_t stack_size;

@@ -24,6 +24,7 @@ typedef struct CCStats {
 	uint64_t tasks_spawned;
 	uint64_t tasks_outside;		/* of these, by threads that are no workers */
 	uint64_t tasks_finished;
+	uint64_t tasks_cancelled;	/* of these, those that returned ECANCELED */
 	uint64_t tasks_live;		/* now */
 	uint64_t switches;		/* times a fiber was picked to run */
 	int64_t pressure;		/* now: ready and not picked yet; rough, may be negative */

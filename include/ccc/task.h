@@ -102,8 +102,22 @@ CC_API CCTask cc_self(void);
  * clock only without a monitor.  In a thread: if it is cancelled.  Any thread; never parks. */
 CC_API int cc_should_yield(void);
 
-/* Let others run.  In an OS thread: sched_yield.  Any thread; may park. */
-CC_API void cc_yield(void);
+/* Lets other fibers run, then returns.  In an OS thread: sched_yield.
+ *
+ * Returns:
+ *   0           the caller is not cancelled
+ *   ECANCELED   a nursery around the caller was cancelled or its deadline has passed, or the
+ *               calling fiber's runtime is ending; the other fibers have had their turn all the
+ *               same.  A cancellation that arrives during the call may be told by the next
+ *               call only.
+ *
+ * So a loop that computes ends when it is cancelled:
+ *
+ *      while (more(job) && cc_yield() == 0)
+ *              step(job);
+ *
+ * The result may be dropped.  Any thread.  May park. */
+CC_API int cc_yield(void);
 
 /* Sleep until that time; 0 at once if it has passed.  ECANCELED, ENOMEM as above; ETIMEDOUT:
  * the deadline of a nursery came before.

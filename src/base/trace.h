@@ -35,6 +35,7 @@ enum cc__event {
 	CC__EV_LET_GO,		/* who is about to let go of the lock at a */
 	CC__EV_FOR,		/* the next wait of who is for a, an enum cc__for; b: which */
 	CC__EV_LATER,		/* who begins at the time a, unless it is recalled */
+	CC__EV_CANCELLED,	/* who is about to end because it was cancelled */
 };
 
 enum { CC__HOLD_WRITER = 1 };

@@ -42,11 +42,12 @@ bool cc__fork_left_some(void)
 void cc__fork_watch(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint32_t wiped = 0;
 
 	pthread_once(&once, make_mark);
 	/* A child that was left none is as good as its parent.  Relaxed, all: a fork
 	 * by a thread that has not seen the runtime start is none of its business. */
-	cc__store(cc__load(&cc__fork_mark.at, CC__RELAXED), 1, CC__RELAXED);
+	cc__cas(cc__load(&cc__fork_mark.at, CC__RELAXED), &wiped, 1, CC__RELAXED, CC__RELAXED);
 	cc__add(&runtimes, 1, CC__RELAXED);
 }
 

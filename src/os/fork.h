@@ -3,13 +3,17 @@
  * A child of fork has the memory of its parent and one thread.  What a runtime left
  * there is of no use: queues that nobody serves, locks that nobody will drop.  So
  * every call asks first, and a mark answers: the kernel wipes it in a child.  Without
- * a runtime at the time of the fork the child is a process like any other. */
+ * a runtime at the time of the fork the child is a process like any other.
+ *
+ * The mark also counts the scopes that are cancelled (wait/cancel.h), so that a yield, which
+ * must know of both, reads one word. */
 #ifndef CC__OS_FORK_H
 #define CC__OS_FORK_H
 
 #include "base/atomic.h"
 
-/* Points to a word that is 0 in a child.  Written before the first runtime starts. */
+/* Points to a word that is 0 in a child, else 1 and the number of cancelled scopes.  Written
+ * before the first runtime starts. */
 struct cc__fork_mark {
 	CC__ATOMIC(cc__a32 *) at;
 };
@@ -26,6 +30,20 @@ static inline bool cc__fork_wiped(void)
 	cc__a32 *mark = cc__load(&cc__fork_mark.at, CC__ACQUIRE);
 
 	return __builtin_expect(cc__load(mark, CC__RELAXED) == 0, 0);
+}
+
+/* True: this is certainly no such copy, and no scope is cancelled. */
+static inline bool cc__fork_ordinary(void)
+{
+	/* Acquire: as above.  Relaxed: whether the caller's scope is cancelled, its flag says. */
+	return __builtin_expect(cc__load(cc__load(&cc__fork_mark.at, CC__ACQUIRE), CC__RELAXED) == 1, 1);
+}
+
+/* So many more scopes are cancelled; fewer, if negative. */
+static inline void cc__fork_count_cancelled(int more)
+{
+	/* Relaxed, both: a runtime has started, and the scope's flag orders what matters. */
+	cc__add(cc__load(&cc__fork_mark.at, CC__RELAXED), (uint32_t)more, CC__RELAXED);
 }
 
 static inline bool cc__forked(void)

@@ -109,7 +109,7 @@ static const char *const names[] = {
     [CC__EV_TAKE] = "take",         [CC__EV_JOIN] = "join",
     [CC__EV_POKE] = "poke",     [CC__EV_LIFE] = "life",         [CC__EV_STEAL] = "steal",
     [CC__EV_HOLD] = "hold",     [CC__EV_LET_GO] = "letgo",      [CC__EV_FOR] = "for",
-    [CC__EV_LATER] = "later",
+    [CC__EV_LATER] = "later",   [CC__EV_CANCELLED] = "cancelled",
 };
 
 static void dump_ring(int fd, const struct ring *r, uint64_t most)

@@ -6,6 +6,12 @@
 
 #include "sched/local.h"
 
+void cc__fiber_cancelled(struct cc__worker *w, struct cc__fiber *f)
+{
+	CC__EVENT(CC__EV_CANCELLED, &f->parker, 0, 0);
+	cc__count(&w->counters.cancelled);
+}
+
 /* Behind those who starve already, until there is news. */
 static bool has_to_wait(const struct cc__worker *w)
 {

@@ -2,6 +2,8 @@
 #ifndef CC__SCHED_BOUND_H
 #define CC__SCHED_BOUND_H
 
+#include <errno.h>
+
 #include "base/trace.h"
 #include "sched/worker.h"
 
@@ -31,12 +33,17 @@ static inline void cc__fiber_unbind(struct cc__fiber *f)
 	cc__store(&f->stack, NULL, CC__RELAXED);
 }
 
+/* The task of f ends because it was cancelled. */
+void cc__fiber_cancelled(struct cc__worker *w, struct cc__fiber *f);
+
 /* Of f, which has run on w: the thread is nobody's until the next.  What is left to do is
  * to wake its last joiner, if there is one. */
 static inline struct cc__wake cc__fiber_end(struct cc__worker *w, struct cc__fiber *f, int result)
 {
 	struct cc__wake last;
 
+	if (__builtin_expect(result == ECANCELED, 0))
+		cc__fiber_cancelled(w, f);
 	cc__set_running(w->thread, &w->thread->parker);
 	cc__fiber_unbind(f);
 	if (cc__frame_end(f, result, false, &last))

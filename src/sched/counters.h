@@ -33,6 +33,9 @@ struct cc__counters {
 	cc__a64 vain;			/* woken for nothing */
 	cc__a64 calls;			/* its pushes that saw somebody asleep */
 
+	/* Tasks. */
+	cc__a64 cancelled;		/* of those that ended: they returned ECANCELED */
+
 	/* Stacks. */
 	cc__a64 stacks_taken, stacks_given;
 	cc__a64 starved;		/* picks of tasks that found no stack */

@@ -484,6 +484,9 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 			memcpy(info->name, name.text, sizeof info->name);
 			if (info->state != CC_FIBER_DONE)
 				cc__sched_stack_of(f, &info->stack, &info->stack_size);
+			/* Acquire: the result, from end_alone; a joiner waits for the lock. */
+			else if (cc__load(&f->handle, CC__ACQUIRE) & CC__HANDLE_DONE)
+				info->cancelled = f->run.result == ECANCELED;
 		}
 	}
 	cc__unlock(&f->done.lock);

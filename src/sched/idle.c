@@ -127,14 +127,22 @@ static bool on_watch(const struct cc__idle *i)
 	return cc__load(&i->keeper, CC__RELAXED) & CC__WATCHING;
 }
 
+/* True: a searcher will see what the caller has pushed, or wake a worker for it (I3). */
+static bool left_to_searcher(const struct cc__idle *i)
+{
+	if (!cc__idle_hungry(i))
+		return false;
+	cc__fence(CC__SEQ_CST);		/* the push before the look: against cc__idle_found's */
+	return cc__idle_hungry(i);
+}
+
 void cc__idle_call(struct cc__idle *i, uint32_t left)
 {
-	if (cc__idle_hungry(i))
-		return;
 	/* Relaxed: a heuristic. */
 	if (on_watch(i) && left < cc__load(&i->patience, CC__RELAXED))
 		return;
-	cc__idle_wake_one(i);
+	if (!left_to_searcher(i))
+		cc__idle_wake_one(i);
 }
 
 void cc__idle_pushed_outside(struct cc__idle *i, int target)
@@ -145,7 +153,7 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target)
 	if (cc__load(&i->sleepers, CC__RELAXED) == 0)
 		return;
 	cc__add(&i->outside_calls, 1, CC__RELAXED);	/* Relaxed: for people */
-	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || cc__idle_hungry(i))
+	if ((target != CC__ANY && cc__idle_wake(i, (unsigned)target)) || left_to_searcher(i))
 		return;
 	/* The target runs, and perhaps for long.  A watch sees whether it comes by;
 	 * without one, somebody has to. */
@@ -161,6 +169,9 @@ void cc__idle_timer(struct cc__idle *i, cc_time deadline)
 	/* Relaxed, all: after the fence. */
 	if (cc__load(&i->sleepers, CC__RELAXED) == 0)
 		return;
+	/* The timer before the look at the keeper, which may be about to run something: against
+	 * cc__idle_found's. */
+	cc__fence(CC__SEQ_CST);
 	keeper = cc__load(&i->keeper, CC__RELAXED) & ~CC__WATCHING;
 	if (keeper == 0)
 		cc__idle_wake_one(i);
@@ -175,7 +186,7 @@ void cc__idle_poll(struct cc__idle *i)
 	cc__fence_light();	/* the wait before the look: against cc__idle_sleep's */
 	/* Relaxed: after the fence.  Who searches falls asleep in the poller, or comes to
 	 * cc__idle_found; a watch is over soon. */
-	if (cc__load(&i->sleepers, CC__RELAXED) != 0 && !cc__idle_hungry(i) && !on_watch(i))
+	if (cc__load(&i->sleepers, CC__RELAXED) != 0 && !on_watch(i) && !left_to_searcher(i))
 		cc__idle_wake_one(i);
 }
 
@@ -216,6 +227,20 @@ static bool unattended(const struct cc__idle *i, const struct cc__idle_ops *ops,
 	return cc__load(&i->keeper, CC__RELAXED) == 0 && ops->deadline(arg) != CC_FOREVER;
 }
 
+/* What was left to us, or to a watch that has ended, we see after it (I3, I9). */
+static void fence_after_search(struct cc__idle *i)
+{
+	/* Relaxed, both: written before its writer stopped searching, which the caller's
+	 * decrement has acquired; nobody else stops last meanwhile. */
+	if (cc__load(&i->watch_ended, CC__RELAXED) != 0) {
+		cc__store(&i->watch_ended, 0, CC__RELAXED);
+		cc__fence_heavy();	/* against the light fence of a push */
+	} else {
+		/* Against those in left_to_searcher and cc__idle_timer. */
+		cc__fence(CC__SEQ_CST);
+	}
+}
+
 void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
 {
 	/* Acquire: who has stopped before us, to sleep or from a watch.  Release: the same to
@@ -223,7 +248,7 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 	if ((int32_t)cc__sub(&i->searching, 1, CC__ACQ_REL) > 1 ||
 	    cc__load(&i->sleepers, CC__RELAXED) == 0 || on_watch(i))
 		return;
-	cc__fence_heavy();	/* against the pusher's light one: what it left, we see */
+	fence_after_search(i);
 	if (ops->left(arg) || unattended(i, ops, arg))
 		cc__idle_wake_one(i);
 }
@@ -328,7 +353,9 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	}
 	if (end_sleep(i, mine) == CC__AWAKE)
 		cc__count(&mine->wakes);
-	/* Relaxed: before we stop searching.  It may have been taken from us. */
+	/* Relaxed, both: before we stop searching.  It may have been taken from us. */
+	if (keeper & CC__WATCHING)
+		cc__store(&i->watch_ended, 1, CC__RELAXED);
 	cc__cas(&i->keeper, &keeper, 0, CC__RELAXED, CC__RELAXED);
 	return how;
 }

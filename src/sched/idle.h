@@ -14,8 +14,8 @@
  *     before its last full probe.  So what was queued before the snapshot was
  *     probed for, and what was queued after it keeps the worker awake, or finds
  *     it announced.
- * I3  A push leaves the wake to a searcher.  So whoever stops searching, last,
- *     and does not sleep, looks for what is left and wakes one for it.  So does the
+ * I3  A push leaves the wake to a searcher; both pass a full fence then.  So whoever stops
+ *     searching, last, and does not sleep, looks for what is left and wakes one for it.  So does the
  *     reserve, which starts no task, when it falls asleep; and it is woken last.
  * I4  Each worker sleeps on a word of its own.  Whoever clears it takes it off the
  *     count and counts it as searching: one announcement, one end.
@@ -33,6 +33,10 @@
  * I8  The object is process-wide and type-stable: whoever has queued a fiber
  *     from outside comes here afterwards, when the fiber may have run and its
  *     runtime ended.  A stray wake makes the next owner look around, no more.
+ *
+ * I9  A push that relies on a watch passes a light fence only.  So the last one who stops
+ *     searching after a watch has ended pays for a heavy fence before it looks for what is
+ *     left; in all other cases a full fence of its own is enough (I3).
  *
  * Generations have one writer each, a worker; threads outside share one.  The
  * sleeper pays for the order (heavy fence), the pusher does not.  Whoever has stopped
@@ -67,6 +71,7 @@ struct cc__idle {
 	cc__a32 keeper;				/* its number + 1, with CC__WATCHING; 0: none */
 	cc__a32 reserve;			/* its number + 1; 0: none */
 	cc__a32 patience;			/* shorter queues do not end a watch */
+	cc__a32 watch_ended;			/* 1: one has, and pushes may still rely on it (I9) */
 	_Alignas(64) cc__a64 outside;		/* generation of everybody who is no worker */
 	cc__a64 outside_calls;			/* of these, pushes that saw somebody asleep */
 	cc__a32 ending;				/* 1: somebody waits for the end, or did; for

@@ -380,6 +380,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 	cc__sysmon_stop(s);
 	cc__stats_report(s);
 	end_workers(s);
+	cc__root_close(&s->root);
 	if (cc__watched())
 		cc__happens_after(s);	/* all that tasks did */
 	return 0;

@@ -50,6 +50,7 @@ static void add_worker(const struct cc__worker *w, CCStats *out)
 	add_life(w, out);
 	add_idle(c, out);
 	/* Finished before spawned, given before taken: no difference is negative. */
+	out->tasks_cancelled += value(&c->cancelled);
 	out->tasks_finished += value(&w->finished);
 	out->switches += value(&w->picks);
 	out->wakes += value(&w->nap->wakes);
@@ -127,6 +128,7 @@ static const struct figure {
     FIGURE(TASKS, tasks_spawned),
     FIGURE(TASKS, tasks_outside),
     FIGURE(TASKS, tasks_finished),
+    FIGURE(TASKS, tasks_cancelled),
     FIGURE(TASKS, tasks_live),
     FIGURE(TASKS, switches),
     FIGURE(TASKS, pressure),

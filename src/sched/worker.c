@@ -1,6 +1,8 @@
 /* worker.c - what a worker does: take, run, switch, settle. */
 #include "sched/worker.h"
 
+#include <errno.h>
+
 #include "base/trace.h"
 #include "os/fork.h"
 #include "sched/bound.h"
@@ -157,8 +159,9 @@ switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__conte
 }
 
 /* The one way from stack to stack.  `next` is claimed; NULL: the worker's own
- * stack.  Returns when the caller's context is resumed, on whatever worker. */
-static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__context *from,
+ * stack.  Returns when the caller's context is resumed, on whatever worker; 0, which is what a
+ * yield returns. */
+static __attribute__((noinline)) int leave(struct cc__worker *w, struct cc__context *from,
                                             struct cc__fiber *next, uintptr_t left)
 {
 	struct cc__arrival a;
@@ -169,6 +172,7 @@ static __attribute__((noinline)) void leave(struct cc__worker *w, struct cc__con
 	a = cc__carries(&w->carry) ? switch_carrying(w, from, to, left)
 	                           : cc__context_switch(from, to, w, left, ends(left));
 	settle(a.worker, a.after);
+	return 0;
 }
 
 static void fiber_main(void *worker, uintptr_t left);
@@ -281,7 +285,28 @@ static void fiber_main(void *worker, uintptr_t left)
 
 /* ---- yield ---- */
 
-static __attribute__((noinline)) void yield_slowly(void)
+/* The calling fiber or thread, w's if it is a worker's, is cancelled. */
+static bool is_cancelled(struct cc__parker *self, const struct cc__worker *w)
+{
+	struct cc__member *m = *cc__member_slot(self);
+
+	if (m != NULL)
+		return cc__scope_cancelled(m->scope);
+	/* Relaxed: a hint. */
+	return cc__worker_fiber(w) != NULL && cc__load(&w->sched->cancel, CC__RELAXED) != 0;
+}
+
+/* What a yield returns to its caller. */
+static int yielded(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	if (cc__fork_ordinary() || cc__forked() || t == NULL)
+		return 0;
+	return is_cancelled(cc__running(t), t->worker) ? ECANCELED : 0;
+}
+
+static __attribute__((noinline)) int yield_slowly(void)
 {
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = cc__worker_fiber(w), *next;
@@ -290,23 +315,22 @@ static __attribute__((noinline)) void yield_slowly(void)
 		cc__thread_yield();
 	else if ((next = next_ready(w)) != NULL || (w->only_woken && !cc__worker_is_for_reserve(f)))
 		leave(w, &f->run.context, next, after(AFTER_YIELD, f));
+	return yielded();
 }
 
 /* If the next at hand is a started fiber, it runs, and the caller is behind all others
  * in one visit to the queue.  What is not that simple goes the way of all fibers.
  * Nothing here needs a register that a call preserves, so nothing is saved twice. */
-static inline __attribute__((always_inline)) void yield(struct cc__thread *t, bool watched)
+static inline __attribute__((always_inline)) int yield(struct cc__thread *t, bool watched)
 {
 	struct cc__worker *w = t != NULL ? t->worker : NULL;
 	struct cc__fiber *f, *next;
 
 	/* Relaxed: our own. */
-	if (w == NULL || cc__running(t) == &t->parker || cc__fork_wiped() ||
+	if (w == NULL || cc__running(t) == &t->parker || !cc__fork_ordinary() ||
 	    cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
-	    (next = cc__runq_turn(&w->queue, f = cc__fiber_of(cc__running(t)))) == NULL) {
-		yield_slowly();
-		return;
-	}
+	    (next = cc__runq_turn(&w->queue, f = cc__fiber_of(cc__running(t)))) == NULL)
+		return yield_slowly();
 	if (watched) {
 		cc__word_yield(&f->parker);
 		cc__word_claim(&next->parker, w->id);
@@ -315,22 +339,19 @@ static inline __attribute__((always_inline)) void yield(struct cc__thread *t, bo
 		cc__word_turn(&f->parker, &next->parker, w->id);
 	}
 	cc__count(&w->picks);
-	leave(w, &f->run.context, next, AFTER_TURN);
+	return leave(w, &f->run.context, next, AFTER_TURN);
 }
 
-static __attribute__((noinline)) void yield_watched(struct cc__thread *t)
+static __attribute__((noinline)) int yield_watched(struct cc__thread *t)
 {
-	yield(t, true);
+	return yield(t, true);
 }
 
-void cc_yield(void)
+int cc_yield(void)
 {
 	struct cc__thread *t = cc__tls_get();
 
-	if (cc__watched())
-		yield_watched(t);
-	else
-		yield(t, false);
+	return cc__watched() ? yield_watched(t) : yield(t, false);
 }
 
 /* ---- park ---- */
@@ -402,16 +423,6 @@ void cc__worker_run(struct cc__worker *w)
 }
 
 /* ---- should it? ---- */
-
-static bool is_cancelled(struct cc__parker *self, const struct cc__worker *w)
-{
-	struct cc__member *m = *cc__member_slot(self);
-
-	if (m != NULL)
-		return cc__scope_cancelled(m->scope);
-	/* Relaxed: a hint. */
-	return cc__worker_fiber(w) != NULL && cc__load(&w->sched->cancel, CC__RELAXED) != 0;
-}
 
 /* The fiber has asked before, and for so long nobody else has run here. */
 static bool slice_is_over(struct cc__worker *w)

@@ -1,6 +1,8 @@
 /* cancel.c - the tree of scopes, and the walk that wakes. */
 #include "wait/cancel.h"
 
+#include "os/fork.h"
+
 /* Alone in its line: everybody who spawns reads it. */
 _Alignas(64) cc__a64 cc__cancels;
 
@@ -43,6 +45,18 @@ void cc__root_init(struct cc__root *r)
 	*r = (struct cc__root){.scope.root = r};
 }
 
+/* C6 */
+static void uncount(struct cc__scope *s)
+{
+	if (cc__load(&s->flag, CC__RELAXED) != 0)	/* Relaxed: nobody is inside */
+		cc__fork_count_cancelled(-1);
+}
+
+void cc__root_close(struct cc__root *r)
+{
+	uncount(&r->scope);
+}
+
 void cc__scope_open(struct cc__scope *s, struct cc__scope *around)
 {
 	s->around = around;
@@ -77,6 +91,7 @@ static void list_scope(struct cc__scope *s)
 
 void cc__scope_close(struct cc__scope *s)
 {
+	uncount(s);
 	if (!s->listed)
 		return;
 	cc__lock(&s->root->lock, CC__RANK_SCOPES);	/* C3 */
@@ -90,9 +105,13 @@ static uint32_t raise_flag(struct cc__scope *s, uint32_t how)
 {
 	uint32_t flag = 0;
 
+	cc__fork_count_cancelled(1);	/* C6 */
 	/* Release: what the canceller did before, to the acquire of whoever sees the flag,
 	 * here, below and in wait.c.  Acquire: what the first one did, for those below. */
-	return cc__cas(&s->flag, &flag, how, CC__RELEASE, CC__ACQUIRE) ? how : flag;
+	if (cc__cas(&s->flag, &flag, how, CC__RELEASE, CC__ACQUIRE))
+		return how;
+	cc__fork_count_cancelled(-1);
+	return flag;
 }
 
 bool cc__scope_look(struct cc__scope *s)

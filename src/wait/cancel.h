@@ -15,7 +15,9 @@
  *     cancellations (cc__cancels) than when it last looked.  A walk takes scopes off, so
  *     it begins after its cancellation was counted.
  * C5  Who waits elsewhere than on his word leaves a bell before he looks at the flag.  Both
- *     sides pass the scope's lock: the walk has the bell, or he sees the flag. */
+ *     sides pass the scope's lock: the walk has the bell, or he sees the flag.
+ * C6  A scope whose flag is set is counted, from before that until it closes
+ *     (cc__fork_count_cancelled).  While the count is zero, no caller is cancelled. */
 #ifndef CC__WAIT_CANCEL_H
 #define CC__WAIT_CANCEL_H
 
@@ -63,6 +65,8 @@ extern cc__a64 cc__cancels;	/* so many, in the process */
 
 /* All zero but for root.scope.root. */
 void cc__root_init(struct cc__root *r);
+/* Nobody is below it. */
+void cc__root_close(struct cc__root *r);
 /* `s` is all zero but for `shield`. */
 void cc__scope_open(struct cc__scope *s, struct cc__scope *around);
 /* Nobody is inside. */

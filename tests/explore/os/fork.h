@@ -1,4 +1,5 @@
-/* fork.h - stands in for src/os/fork.h in the explorer, where nobody forks. */
+/* fork.h - stands in for src/os/fork.h in the explorer, where nobody forks, and where a yield
+ * always asks whether it is cancelled. */
 #ifndef CC__OS_FORK_H
 #define CC__OS_FORK_H
 
@@ -7,6 +8,16 @@
 static inline bool cc__fork_wiped(void)
 {
 	return false;
+}
+
+static inline bool cc__fork_ordinary(void)
+{
+	return false;
+}
+
+static inline void cc__fork_count_cancelled(int more)
+{
+	(void)more;
 }
 
 static inline bool cc__forked(void)
