@@ -41,6 +41,17 @@ typedef enum CCChanMode {
 	CC_CHAN_MODE_DROP_OLD,	/* the oldest element gives way; not at capacity 0 */
 } CCChanMode;
 
+/* Why a wait on a channel ended.  No call returns one of these: they are the names by which
+ * CC_CHAN_DEBUG_VERBOSE=1 logs a wake (docs/configuration.md). */
+typedef enum CCChanNotify {
+	CC_CHAN_NOTIFY_NONE = 0,	/* no other task or thread ended it: its deadline passed, or
+					 * the waiter was cancelled */
+	CC_CHAN_NOTIFY_DATA = 1,	/* the waker has moved the element */
+	CC_CHAN_NOTIFY_CANCEL = 2,	/* the wait could never have ended (EDEADLK) */
+	CC_CHAN_NOTIFY_CLOSE = 3,	/* the channel was closed */
+	CC_CHAN_NOTIFY_SIGNAL = 4,	/* the channel has changed, so the waiter tries again */
+} CCChanNotify;
+
 typedef enum CCChanKind {
 	/* A rendezvous at capacity 0, else buffered; from 8 elements on without a lock while
 	 * nobody has to wait.  With these, who comes may overtake who waits, and who was

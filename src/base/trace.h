@@ -20,7 +20,8 @@ enum cc__event {
 	CC__EV_SLEEP,		/* worker a sleeps */
 	CC__EV_AWAKE,		/* worker a no longer does; b: enum cc__awake */
 	CC__EV_LIST,		/* who is listed with ticket a on object b */
-	CC__EV_DECIDE,		/* ticket a of who was decided with reason b */
+	CC__EV_DECIDE,		/* ticket a of who was decided with reason b, and << 8 the address
+				 * of the list's lock, or 0 if there is no list */
 	CC__EV_WITHDRAW,	/* ticket a of who withdrew from object b */
 	CC__EV_FLAG,		/* ticket a of who parks on the flag at b */
 	CC__EV_STACK,		/* who has got stack a; 0: it has none any more */

@@ -69,8 +69,9 @@ static bool publish_guarded(void *object, struct cc__waiter *w)
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	listed = g->listed ? w->next != NULL : list_guarded(g, w);
 	if (listed && c->guard != NULL && c->guard->in_vain(c->guard, w->who)) {
-		CC__EVENT(CC__EV_DECIDE, w->who, w->ticket, CC__REASON_CANCEL);
+		cc__waitq_telling(w, CC__REASON_CANCEL);
 		cc__waitq_remove(&c->wait[CC__RECV], w);
+		cc__init(&w->reason, CC__REASON_CANCEL);
 		w->result = EDEADLK;
 		listed = false;
 	}
@@ -116,11 +117,35 @@ static inline bool is_guarded(const CCChan *c, enum cc__way way, cc_time deadlin
 
 /* ---- the one way to wait ---- */
 
-/* Out of line, as whatever is rare. */
-static __attribute__((noinline)) void tell_watcher(const CCChan *c)
+static void tell_watcher(const CCChan *c)
 {
 	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CHAN, (uintptr_t)c);
 	(void)c;
+}
+
+/* Wait, with the lock held, which it drops. */
+static inline int wait_unwatched(CCChan *c, enum cc__way way, struct cc__waiter *w,
+                                 cc_time deadline)
+{
+	return is_guarded(c, way, deadline) ? wait_guarded(c, w)
+	                                    : cc__wait(&c->wait[way], w, deadline);
+}
+
+/* Out of line, as whatever is rare. */
+static __attribute__((noinline)) int wait_watched(CCChan *c, enum cc__way way, struct cc__waiter *w,
+                                                  cc_time deadline)
+{
+	/* Before the wait: after it, a channel that is not watched may have been freed. */
+	const bool verbose = (c->watch & CC__CHAN_VERBOSE) != 0 && deadline != CC_NOW;
+	int result;
+
+	tell_watcher(c);
+	if (verbose)
+		cc__chan_parks(c, way, deadline);
+	result = wait_unwatched(c, way, w, deadline);
+	if (verbose)
+		cc__chan_waited(c, way, w, result);
+	return result;
 }
 
 /* The outcome, as the kinds see it. */
@@ -152,11 +177,8 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 		}
 		/* Who came too late for what it was woken for is the first again. */
 		w->first = cc__chan_signalled(w->result);
-		if (cc__watched())
-			tell_watcher(c);
-		/* Both drop the lock. */
-		result = is_guarded(c, way, deadline) ? wait_guarded(c, w)
-		                                      : cc__wait(&c->wait[way], w, deadline);
+		result = cc__watched() ? wait_watched(c, way, w, deadline)
+		                       : wait_unwatched(c, way, w, deadline);
 		if (!cc__chan_again(result))
 			return result;
 	}
@@ -199,7 +221,7 @@ static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 	cc__chan_order_begin(c, way);
 	result = do_it(c, way, item, deadline);
 	cc__chan_order_end(c, way, result);
-	cc__chan_done(c, way, began, result);
+	cc__chan_done(c, way, deadline == CC_NOW, began, result);
 	cc__chan_leave(c);
 	return result;
 }
@@ -223,7 +245,7 @@ static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way wa
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
-static __attribute__((noinline)) int wait_watched(CCChan *c, enum cc__way way, void *item)
+static __attribute__((noinline)) int partner_watched(CCChan *c, enum cc__way way, void *item)
 {
 	tell_watcher(c);
 	return wait_for_partner(c, way, item);
@@ -239,7 +261,7 @@ static inline int meet(CCChan *c, enum cc__way way, void *item)
 	CC_POINT("chan.before_lock", c);
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_WAIT)
-		return cc__watched() ? wait_watched(c, way, item)
+		return cc__watched() ? partner_watched(c, way, item)
 		                     : wait_for_partner(c, way, item);
 	cc__unlock(&c->lock);
 	cc__wake(wake);

@@ -92,10 +92,7 @@ struct cc__chan_kind {
 	void (*empty)(CCChan *c);
 };
 
-/* Of a channel that is watched: added to by anybody. */
-struct cc__chan_times {
-	cc__a64 calls, nanos;
-};
+struct cc__chan_record;	/* watch.c */
 
 struct CCChan {
 	/* What an operation that meets a partner looks at is one cache line: these ... */
@@ -127,8 +124,7 @@ struct CCChan {
 	CCChanOptions options;
 	char name[16];
 	CCChan *link;	/* the slab's */
-	struct cc__chan_times times[2];
-	cc__a32 users;	/* of one that is watched (watch.h) */
+	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
 	bool telling;	/* a close is between two batches.  The lock */
 	/* Buffered: cc__place of all who ever waited for it, or ODD_PLACE (B1).  The lock. */
 	uintptr_t place;

@@ -114,8 +114,11 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	                      (cc__tools_order() ? CC__CHAN_ORDER : 0));
 	choose_way(c);
 	kind->init(c);
-	if (c->watch != 0)
-		cc__chan_made(c);
+	if (c->watch != 0 && !cc__chan_made(c)) {
+		put_slots(c);
+		cc__slab_put(kind->heads, c);
+		return NULL;
+	}
 	return c;
 }
 

@@ -48,7 +48,6 @@ struct select {
 	/* If nothing else was chosen: the default, and the earliest timeout; count: none such. */
 	uint32_t otherwise, alarm;
 	int ignored;	/* a result that nobody wants */
-	bool watched;	/* a channel is (watch.h) */
 
 	/* Of the cases that can be waited for: a waiter, the case, and the lock if it is a
 	 * channel's.  Sorted in lock. */
@@ -202,11 +201,7 @@ static int finish(struct select *s, uint32_t chosen, int result)
 	s->chosen = chosen;
 	if (!is_channel(c))
 		return result;
-	if (result != 0)
-		result = cc__chan_finish(c->on.chan, way_of(c), io_of(c), result);
-	if (s->watched)
-		cc__chan_done(c->on.chan, way_of(c), cc__now(), result);
-	return result;
+	return result == 0 ? 0 : cc__chan_finish(c->on.chan, way_of(c), io_of(c), result);
 }
 
 /* True: one case was possible, *result is its outcome; or one that makes no sense was
@@ -329,12 +324,31 @@ static uint32_t settle_each(struct select *s, struct cc__wake *wake, bool *retry
 	return s->nodes;
 }
 
+/* Of the channels either all are watched or none (watch.h): the flags of the first one. */
+static inline __attribute__((always_inline)) unsigned watch_of(const struct select *s)
+{
+	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
+		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
+			return s->cases[i].on.chan->watch;
+	return 0;
+}
+
+/* With all locks. */
+static __attribute__((noinline)) void tell_watcher(const struct select *s)
+{
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_SELECT, s->nodes);
+	if (watch_of(s) & CC__CHAN_VERBOSE)
+		for (uint32_t n = 0; n < s->nodes; n++)
+			cc__select_waits(s->cases, s->count, s->place[n]);
+}
+
 /* With all locks: PARKING, and every channel's node listed. */
 static int list_each(struct select *s, struct cc__group *g)
 {
 	int err;
 
-	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_SELECT, s->nodes);
+	if (cc__watched())
+		tell_watcher(s);
 	err = cc__group_begin(g, s->node, s->nodes);
 	for (uint32_t n = 0; n < s->nodes && err == 0; n++) {
 		struct cc__case *node = &s->node[n];
@@ -612,15 +626,6 @@ static int run(struct select *s)
 	           : result;
 }
 
-/* Of the channels either all are watched or none (watch.h): the first one tells. */
-static bool is_watched(const struct select *s)
-{
-	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
-		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
-			return s->cases[i].on.chan->watch != 0;
-	return false;
-}
-
 static void with_each(const struct select *s, void (*call)(CCChan *c))
 {
 	for (uint32_t i = 0; i < s->count; i++)
@@ -644,23 +649,27 @@ static void order_end(const struct select *s, int result)
 			                   i == s->chosen ? result : EAGAIN);
 }
 
-static __attribute__((noinline)) int run_watched(struct select *s)
+static __attribute__((noinline)) int run_watched(struct select *s, unsigned watch)
 {
+	const cc_time began = cc__now();
 	int result;
 
 	with_each(s, cc__chan_enter);
 	order_begin(s);
 	result = run(s);
 	order_end(s, result);
+	cc__select_done(s->cases, s->count, s->chosen, watch, began, result);
 	with_each(s, cc__chan_leave);
 	return result;
 }
 
 static int start(struct select *s, bool in_order)
 {
+	unsigned watch;
+
 	s->first = in_order ? 0 : turn(s->count);
-	s->watched = is_watched(s);
-	return __builtin_expect(s->watched, 0) ? run_watched(s) : run(s);
+	watch = watch_of(s);
+	return __builtin_expect(watch != 0, 0) ? run_watched(s, watch) : run(s);
 }
 
 static int select_among(const CCCase *cases, size_t count, cc_time deadline, size_t *index,

@@ -2,9 +2,7 @@
  *
  * Nothing in the library prints for these switches: its events (base/trace.h)
  * come by here, on the thread that makes them and often with locks held.  So the
- * lines go straight to standard error, never to the program's own log, and a
- * name is a look without a lock at a frame that is a frame for ever: in rare
- * cases the task has ended by then, and is number 0 or the next one. */
+ * lines go straight to standard error, never to the program's own log. */
 #include "debug/log.h"
 
 #include <errno.h>
@@ -12,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/trace.h"
+#include "chan/watch.h"
 #include "debug/hold.h"
 #include "sched/fiber.h"
 #include "sched/idle.h"
@@ -19,22 +18,6 @@
 static cc__a32 wanted;	/* of CCDebugFlag */
 
 /* ---- lines ---- */
-
-struct cc__debug_name cc__debug_name(const void *who)
-{
-	const struct cc__fiber *f = who;
-	struct cc__debug_name n = {"somebody"};
-
-	if (who == NULL)
-		return n;
-	/* Relaxed, both: see above. */
-	if (cc__word_is_thread(cc__load(&f->parker.word, CC__RELAXED)))
-		snprintf(n.text, sizeof n.text, "thread %p", who);
-	else
-		snprintf(n.text, sizeof n.text, "task %llu",
-		         (unsigned long long)cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID);
-	return n;
-}
 
 __attribute__((format(printf, 2, 3))) static void print(const char *topic, const char *format, ...)
 {
@@ -172,6 +155,7 @@ static void see(enum cc__event kind, const void *who, uint64_t a, uint64_t b)
 {
 	print_event(kind, who, a, b);
 	cc__hold_see(kind, who, a, b);
+	cc__chan_see(kind, who, b);
 }
 
 void cc__debug_see(void)

@@ -6,13 +6,7 @@
  * process. */
 void cc__debug_log(unsigned flags);
 
-/* From now on events are seen here, and by hold.h. */
+/* From now on events are seen here, by hold.h and by chan/watch.h. */
 void cc__debug_see(void);
-
-/* A task by its number, a thread by its address; NULL: somebody. */
-struct cc__debug_name {
-	char text[48];
-};
-struct cc__debug_name cc__debug_name(const void *who);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "base/number.h"
 #include "chan/settings.h"
+#include "debug/log.h"
 #include "os/cpus.h"
 #include "os/tools.h"
 #include "os/pages.h"
@@ -243,11 +244,11 @@ int cc_config_init(CCConfig *config)
 /* They belong to no runtime, so these are switches of the process. */
 static const struct channel_switch {
 	const char *name;
-	enum cc__chan_setting bit;
+	uint32_t bits;	/* of cc__chan_setting */
 } channel_switches[] = {
     {"CC_CHAN_NO_LOCKFREE", CC__CHAN_LOCKED},
     {"CC_CHAN_DEBUG", CC__CHAN_LOG},
-    {"CC_CHAN_DEBUG_VERBOSE", CC__CHAN_VERBOSE},
+    {"CC_CHAN_DEBUG_VERBOSE", CC__CHAN_LOG | CC__CHAN_VERBOSE},
     {"CC_CHANNEL_TIMING", CC__CHAN_TIMING},
 };
 
@@ -263,8 +264,10 @@ unsigned cc__chan_settings(void)
 			const struct channel_switch *v = &channel_switches[i];
 			const char *text = getenv(v->name);
 
-			s |= text != NULL && is_on(text) ? (uint32_t)v->bit : 0;
+			s |= text != NULL && is_on(text) ? v->bits : 0;
 		}
+		if (s & CC__CHAN_VERBOSE)
+			cc__debug_see();	/* wakes are events */
 		s |= KNOWN;
 		cc__store(&settings, s, CC__RELAXED);
 	}

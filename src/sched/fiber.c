@@ -2,6 +2,7 @@
 #include "sched/fiber.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "os/fork.h"
@@ -439,6 +440,22 @@ void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 	name->text[0] = '\0';
 	if (f->home & CC__HOME_NAMED)
 		memcpy(name->text, f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX, CC__NAME_MAX);
+}
+
+struct cc__debug_name cc__debug_name(const void *who)
+{
+	const struct cc__fiber *f = who;
+	struct cc__debug_name n = {"somebody"};
+
+	if (who == NULL)
+		return n;
+	/* Relaxed, both: a stale number is allowed. */
+	if (cc__word_is_thread(cc__load(&f->parker.word, CC__RELAXED)))
+		snprintf(n.text, sizeof n.text, "thread %p", who);
+	else
+		snprintf(n.text, sizeof n.text, "task %llu",
+		         (unsigned long long)cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID);
+	return n;
 }
 
 static CCFiberState public_state(uint64_t word)

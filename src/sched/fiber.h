@@ -266,4 +266,12 @@ uint64_t cc__frame_hold(struct cc__fiber *f);
  * after, which the caller checks. */
 void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name);
 
+/* For a line of a log: a task by its number, a thread by its address; NULL: somebody.  Takes no
+ * lock, because the caller may hold any.  `who` may be stale: frames and thread records are
+ * type-stable, so in rare cases the line has the number 0 or that of the frame's next task. */
+struct cc__debug_name {
+	char text[48];
+};
+struct cc__debug_name cc__debug_name(const void *who);
+
 #endif

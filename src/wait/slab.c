@@ -138,6 +138,21 @@ void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), v
 	}
 }
 
+void *cc__slab_find(const struct cc__slab *s, const void *address)
+{
+	/* Acquire: as in cc__slab_walk. */
+	struct cc__slab_chunk *c = cc__load(&s->chunks, CC__ACQUIRE);
+
+	for (; c != NULL; c = c->next) {
+		/* Of an address before the objects it is beyond them all. */
+		const uintptr_t at = (uintptr_t)address - (uintptr_t)c - CHUNK_HEAD;
+
+		if (at < objects_of_chunk(s) * s->size)
+			return object_at(s, c, at / s->size);
+	}
+	return NULL;
+}
+
 size_t cc__slab_made(const struct cc__slab *s)
 {
 	size_t n = 0;

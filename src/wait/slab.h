@@ -42,4 +42,7 @@ size_t cc__slab_made(const struct cc__slab *s);
  * Any thread, at any time; objects made meanwhile may be missed. */
 void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), void *arg);
 
+/* The object of s that `address` lies in; NULL: in none.  Any thread, at any time. */
+void *cc__slab_find(const struct cc__slab *s, const void *address);
+
 #endif

@@ -5,6 +5,13 @@
 
 /* ---- wake: decide under the lock, claim after it ---- */
 
+__attribute__((cold)) void cc__waitq_telling(const struct cc__waiter *w, enum cc__reason reason)
+{
+	CC__EVENT(CC__EV_DECIDE, w->who, w->ticket,
+	          (uint64_t)(uintptr_t)w->lock << 8 | (uint64_t)reason);
+	(void)w, (void)reason;
+}
+
 struct cc__wake cc__waitq_tell_first(struct cc__waitq *q, enum cc__reason reason, int result)
 {
 	struct cc__waiter *w = cc__waitq_first(q);

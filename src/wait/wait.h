@@ -163,6 +163,9 @@ struct cc__wake {
 	uint64_t ticket;
 };
 
+/* The event that w is told that reason, if anything watches. */
+void cc__waitq_telling(const struct cc__waiter *w, enum cc__reason reason);
+
 /* In the same hold: tell it (reason, result).  The wake that is left to do. */
 static inline struct cc__wake cc__waitq_tell(struct cc__waiter *w, enum cc__reason reason,
                                              int result)
@@ -176,7 +179,8 @@ static inline struct cc__wake cc__waitq_tell(struct cc__waiter *w, enum cc__reas
 	/* mutant: swap cc__store survives: a sleeper that sees the reason passes
 	 * our lock before it looks at the result. */
 	w->result = result;
-	CC__EVENT(CC__EV_DECIDE, wake.who, wake.ticket, reason);
+	if (cc__watched())
+		cc__waitq_telling(w, reason);
 	/* Release: the result and what was moved, to the acquire in decided().
 	 * The last touch of w: its owner may already be leaving (W2). */
 	cc__store(&w->reason, (uint8_t)reason, CC__RELEASE);

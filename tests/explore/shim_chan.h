@@ -41,9 +41,34 @@ void cc__chan_closes(const CCChan *c, int send_error, int recv_error)
 	mc_fail("no channel is watched");
 }
 
-void cc__chan_done(CCChan *c, enum cc__way way, cc_time began, int result)
+void cc__chan_done(CCChan *c, enum cc__way way, bool is_try, cc_time began, int result)
 {
-	(void)c, (void)way, (void)began, (void)result;
+	(void)c, (void)way, (void)is_try, (void)began, (void)result;
+	mc_fail("no channel is watched");
+}
+
+void cc__chan_parks(const CCChan *c, enum cc__way way, cc_time deadline)
+{
+	(void)c, (void)way, (void)deadline;
+	mc_fail("no channel is watched");
+}
+
+void cc__chan_waited(const CCChan *c, enum cc__way way, const struct cc__waiter *w, int result)
+{
+	(void)c, (void)way, (void)w, (void)result;
+	mc_fail("no channel is watched");
+}
+
+void cc__select_waits(const CCCase *cases, uint32_t count, uint32_t i)
+{
+	(void)cases, (void)count, (void)i;
+	mc_fail("no channel is watched");
+}
+
+void cc__select_done(const CCCase *cases, uint32_t count, uint32_t chosen, unsigned watch,
+                     cc_time began, int result)
+{
+	(void)cases, (void)count, (void)chosen, (void)watch, (void)began, (void)result;
 	mc_fail("no channel is watched");
 }
 

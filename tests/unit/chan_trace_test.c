@@ -52,7 +52,7 @@ static int count_decided(enum cc__reason reason)
 	int n = 0;
 
 	for (int i = 0; (i = find(CC__EV_DECIDE, NULL, i)) >= 0; i++)
-		n += records[i].b == (uint64_t)reason;
+		n += (records[i].b & 0xff) == (uint64_t)reason;
 	return n;
 }
 
@@ -101,6 +101,7 @@ static void check_steps(const void *who, const CCChan *c)
 	CHECK_EQ(count_events(CC__EV_LIST, who), 1);
 	CHECK_EQ(count_events(CC__EV_DECIDE, who), 1);
 	CHECK(find(CC__EV_DECIDE, who, 0) > listed);
+	CHECK_EQ(records[find(CC__EV_DECIDE, who, 0)].b >> 8, (uintptr_t)&c->lock);
 	CHECK(find_move(who, CC__QUEUED, 0) > find(CC__EV_DECIDE, who, 0));
 	CHECK_EQ(find_move(who, CC__QUEUED, find_move(who, CC__QUEUED, 0) + 1), -1);
 }

@@ -340,7 +340,7 @@ static const struct {
     {in_word, "on the word at 0x"},
 };
 
-TEST(hold_tells_of_a_task_whatever_it_waits_for)
+TEST(hold_tells_of_a_task_whatever_it_waits_for)	/* covers: RES-75/u */
 {
 	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
 		struct keeper k = {keep_mutex, waits[i].wait};

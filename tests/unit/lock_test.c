@@ -272,7 +272,7 @@ TEST(lock_order_violation_dies_and_names_the_lock)
 #endif
 }
 
-TEST(park_under_lock_dies_and_shows_the_lock_stack)	/* covers: SCH-42/d, SCH-43/u, CHN-50/d */
+TEST(park_under_lock_dies_and_shows_the_lock_stack)	/* covers: SCH-42/d, SCH-43/u, CHN-50/d, RES-75/d */
 {
 #ifdef CC__DEBUG
 	const char *const words[] = {"libccc: PARK-UNDER-LOCK at ", "holds the lock taken at ",

@@ -184,6 +184,29 @@ TEST(slab_walk_visits_each_once_and_stops_when_told)
 			cc__slab_put(&s, o[i]);
 }
 
+TEST(slab_find_knows_the_object_around_an_address)
+{
+	static struct cc__slab s = CC__SLAB_INIT(struct object, next);
+	static struct cc__slab other = CC__SLAB_INIT(struct object, next);
+	struct object *o[3];
+	char outside = 0;
+
+	CHECK(cc__slab_find(&s, &outside) == NULL);	/* it has no memory yet */
+	for (int i = 0; i < 3; i++)
+		REQUIRE((o[i] = cc__slab_get(&s)) != NULL);
+	REQUIRE(cc__slab_get(&other) != NULL);
+	for (int i = 0; i < 3; i++) {
+		CHECK(cc__slab_find(&s, o[i]) == o[i]);
+		CHECK(cc__slab_find(&s, (char *)(o[i] + 1) - 1) == o[i]);
+		CHECK(cc__slab_find(&other, o[i]) == NULL);
+	}
+	/* Of the memory before the first object, and beyond the last one. */
+	CHECK(cc__slab_find(&s, (char *)o[0] - 1) == NULL);
+	CHECK(cc__slab_find(&s, &outside) == NULL);
+	CHECK(cc__slab_find(&s, NULL) == NULL);
+	CHECK(cc__slab_find(&s, (void *)UINTPTR_MAX) == NULL);
+}
+
 /* ---- growth from four threads, and a fifth that walks ---- */
 
 enum { THREADS = 4, ROUNDS = 300, HELD = 64 };
