@@ -287,7 +287,8 @@ static __attribute__((noinline)) void yield_slowly(void)
 
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
-	else if ((next = cc__worker_next(w)) != NULL || (w->only_woken && !cc__worker_is_for_reserve(f)))
+	else if ((next = cc__worker_next(w)) != NULL ||
+	         (w->only_woken && !cc__worker_is_for_reserve(f)))
 		leave(w, &f->run.context, next, after(AFTER_YIELD, f));
 }
 

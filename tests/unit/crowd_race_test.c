@@ -71,7 +71,8 @@ static void check_waits(CCRuntime *rt)
 	CCStats s;
 
 	CHECK_EQ(cc_stats(rt, &s), 0);
-	printf("      sleeps %llu, waits %llu, woken %llu, by the generation %llu, timed out %llu\n",
+	printf("      sleeps %llu, waits %llu, woken %llu, by the generation %llu, "
+	       "timed out %llu\n",
 	       (unsigned long long)s.sleeps, (unsigned long long)s.waits,
 	       (unsigned long long)s.woken, (unsigned long long)s.ends_generation,
 	       (unsigned long long)s.timed_out);

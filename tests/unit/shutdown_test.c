@@ -116,6 +116,7 @@ struct ended {
 static int feed(void *arg)
 {
 	struct ended *e = arg;
+	CCTaskOptions later = {0};
 	CCNursery n;
 
 	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
@@ -123,6 +124,9 @@ static int feed(void *arg)
 	cc__store(&e->open, 1, CC__RELEASE);
 	while (!cancelled(e->rt))
 		(void)cc_yield();
+	later.start = cc_now() + 3600 * CC_SEC;
+	CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, nothing, NULL), ECANCELED);
+	CHECK_EQ(cc_task_spawn(NULL, NULL, &later, nothing, NULL), ECANCELED);
 	CHECK_EQ(cc_nursery_spawn(&n, NULL, nothing, NULL), ECANCELED);
 	CHECK_EQ(cc_chan_closed(e->chan), 0);
 	return cc_nursery_join(&n);
