@@ -526,6 +526,13 @@ class Printing(Tree):
         self.assertIn("tests/a_test.c:1  below", out)
         self.assertIn("tests/b.py:2  test_around", out)
 
+    def test_id_finds_the_scenario_above_that_has_several_lines(self):
+        self.write("tests/a.c", "SCENARIO(first, .init = f,\n         .body = {a, b},\n"
+                   "         .daemon = 2)\n/* %s SCH-02/m */\nSCENARIO(second, .init = f,\n"
+                   "         .daemon = 2)\n/* %s RES-01/m */\n" % (COVERS, COVERS))
+        self.assertIn("tests/a.c:4  first", self.run_tool("--id", "SCH-02")[1])
+        self.assertIn("tests/a.c:7  second", self.run_tool("--id", "RES-01")[1])
+
     def test_unknown_id(self):
         self.assertEqual(self.run_tool("--id", "SCH-99")[0], 2)
 
