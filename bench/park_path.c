@@ -192,7 +192,8 @@ static void measure(bool ring, bool fiber)
 		bench_join(task);
 	else
 		pthread_join(thread, NULL);
-	printf("park path avg cycles: failed_wait=%llu empty_wake=%llu wait_to_block=%llu "
+	printf("[thread-lifecycle] park path avg cycles: "
+	       "failed_wait=%llu empty_wake=%llu wait_to_block=%llu "
 	       "wake_to_runnable=%llu wake_to_resume=%llu door=%s sleeper=%s\n",
 	       (unsigned long long)failed, (unsigned long long)empty,
 	       (unsigned long long)(span[0] / (uint64_t)rounds), (unsigned long long)(span[1] / (uint64_t)rounds),

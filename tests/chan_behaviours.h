@@ -165,7 +165,7 @@ BEHAVIOUR(close_delivers_what_was_accepted)	/* covers: LIF-43/u, LIF-44/u, CHN-0
 	free_chan(c);
 }
 
-BEHAVIOUR(close_passes_its_error_on)	/* covers: CHN-06/u */
+BEHAVIOUR(close_passes_its_error_on)	/* covers: CHN-06/u, CHN-56/u */
 {
 	CCChan *c = chan_of(s);
 	int v = 0;

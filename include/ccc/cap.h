@@ -267,7 +267,7 @@ CC_API void cc_domain_ledger(CCDomain *d, CCDomainLedger *out);
  * EPERM (CALLER). */
 typedef struct CCCapClient CCCapClient;
 
-/* User data from here on are the client's. */
+/* User data whose highest byte is 0xcc are the client's. */
 #define CC_CAP_CLIENT_DATA (UINT64_C(0xcc) << 56)
 
 /* EINVAL, ENOMEM.  Any thread; never parks. */

@@ -98,7 +98,8 @@ int user_main(uint64_t role, uint64_t argument)	/* covers: PRK-87/k */
 	empty_wake = cycles_of(wake);
 	sys_call(CALL_THREAD, (uintptr_t)wait_rounds, (uintptr_t)(stack + STACK - 8), 0, 0);
 	wake_rounds();
-	print("park path avg cycles: failed_wait=%u empty_wake=%u wait_to_block=%u "
+	print("[thread-lifecycle] park path avg cycles: "
+	      "failed_wait=%u empty_wake=%u wait_to_block=%u "
 	      "wake_to_runnable=%u wake_to_resume=%u\n",
 	      failed_wait, empty_wake, wait_to_block / ROUNDS, wake_to_runnable / ROUNDS,
 	      wake_to_resume / ROUNDS);

@@ -91,6 +91,10 @@ static inline void cc__watch_move(uint64_t number, const void *who, uint64_t fro
 {
 	(void)number, (void)who, (void)from, (void)to;
 }
+static inline void cc__watch_enqueued(const void *who, unsigned how, unsigned worker)
+{
+	(void)who, (void)how, (void)worker;
+}
 #else
 extern cc__a32 cc__watching __attribute__((visibility("hidden")));	/* CC__WATCH_* */
 
@@ -114,6 +118,9 @@ void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64
 /* Logs the move and, under CC__WATCH_ASSERT, aborts on one that word.h's table
  * does not have. */
 void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to);
+/* Logs that the parker `who` is put into a run queue and, under CC__WATCH_ASSERT, aborts unless
+ * it is runnable.  See CC__EV_ENQUEUE. */
+void cc__watch_enqueued(const void *who, unsigned how, unsigned worker);
 
 #define CC__EVENT(kind, who, a, b) \
 	(cc__watched() ? cc__trace_add(cc__trace_number(), kind, who, a, b) : (void)0)

@@ -81,7 +81,7 @@ __attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, str
 	char why[256];
 	bool tell;
 
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 3 | CC__LOCK_DEPTH() << 8, w->id);
+	cc__word_enqueued(&f->parker, 3, w->id);
 	tell = cc__starved_push(starved, f);
 	/* Somebody has to come back to it, and we may sleep without a deadline. */
 	cc__idle_timer(w->idle, cc__starved_deadline(starved));

@@ -100,7 +100,7 @@ static cc_time recently(struct cc__worker *here)
 bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fiber *f,
                    uint64_t handle, cc_time start)
 {
-	struct cc__worker *w = here != NULL ? here : cc__worker_next(s);
+	struct cc__worker *w = here != NULL ? here : cc__worker_in_turn(s);
 	struct cc__timer *t = &f->payload.later.timer;
 	const uint64_t id = handle & CC__HANDLE_ID;
 	struct cc__idle *idle = s->idle;

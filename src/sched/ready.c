@@ -24,7 +24,7 @@ static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__k
 
 void cc__worker_make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+	cc__word_enqueued(&f->parker, 1, w->id);
 	enqueue(w, f, kind);
 }
 
@@ -75,7 +75,7 @@ static inline void send_for(const struct cc__worker *w, const struct cc__fiber *
 static inline void wake_here(struct cc__worker *w, struct cc__fiber *f)
 {
 	send_for(w, f);
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+	cc__word_enqueued(&f->parker, 1, w->id);
 	if (hand_over(w, f) || (cc__idle_hungry(w->idle) && offer(w, f)))
 		return;
 	enqueue(w, f, w->waking == CC__WAKING_EXPIRED ? CC__URGENT : CC__READY);
@@ -184,7 +184,7 @@ static struct cc__worker *last_worker(const struct cc__sched *s, const struct cc
 	return owner != 0 ? s->worker[owner - 1] : NULL;
 }
 
-struct cc__worker *cc__worker_next(struct cc__sched *s)
+struct cc__worker *cc__worker_in_turn(struct cc__sched *s)
 {
 	/* Relaxed: spreads, nothing else. */
 	return s->worker[cc__add(&s->next_worker, 1, CC__RELAXED) % s->config.workers];
@@ -193,7 +193,7 @@ struct cc__worker *cc__worker_next(struct cc__sched *s)
 /* Once, wherever it ends up: what was to be an inbox may be the global queue. */
 static void came_from_outside(const struct cc__fiber *f, const struct cc__worker *to)
 {
-	CC__EVENT(CC__EV_ENQUEUE, &f->parker, 2 | CC__LOCK_DEPTH() << 8, to != NULL ? to->id : 0);
+	cc__word_enqueued(&f->parker, 2, to != NULL ? to->id : 0);
 }
 
 static bool push_inbox(struct cc__idle *idle, struct cc__worker *to, struct cc__inbox *inbox,
@@ -246,7 +246,7 @@ static void push_home(struct cc__worker *here, struct cc__sched *s, struct cc__f
 	struct cc__worker *to = last_worker(s, f);
 
 	if (to == NULL)
-		to = here != NULL && here->id <= s->config.workers ? here : cc__worker_next(s);
+		to = here != NULL && here->id <= s->config.workers ? here : cc__worker_in_turn(s);
 	if (to == here) {
 		cc__worker_make_ready(here, f, cc__fiber_started(f) ? CC__READY : CC__FRESH);
 		return;

@@ -48,7 +48,7 @@ struct cc__sched {
 	cc__a32 stopped;		/* futex: it has ended */
 	cc__a32 cancel;			/* 1: takes no new tasks, and their waits end; stays */
 	struct cc__root root;		/* around every scope of its tasks; cancelled then, too */
-	cc__a32 next_worker;		/* the next that cc__worker_next names */
+	cc__a32 next_worker;		/* the next that cc__worker_in_turn names */
 	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
 					 * the reserve may run; anybody takes all */
 	struct cc__global global;

@@ -197,8 +197,7 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 	return true;
 }
 
-/* The next fiber at hand that has a stack to run on; NULL: none. */
-static struct cc__fiber *next_ready(struct cc__worker *w)
+struct cc__fiber *cc__worker_next(struct cc__worker *w)
 {
 	struct cc__fiber *f;
 
@@ -278,7 +277,7 @@ static void fiber_main(void *worker, uintptr_t left)
 		cc__fiber_follow(w, f, s);
 	} while (true);
 	if (f != NULL && !cc__fiber_started(f) && !prepare(w, f))
-		f = next_ready(w);
+		f = cc__worker_next(w);
 	leave(w, &ended, f, after(AFTER_END, s));
 	CC__UNREACHABLE("a task that has ended runs on");
 }
@@ -313,7 +312,8 @@ static __attribute__((noinline)) int yield_slowly(void)
 
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
-	else if ((next = next_ready(w)) != NULL || (w->only_woken && !cc__worker_is_for_reserve(f)))
+	else if ((next = cc__worker_next(w)) != NULL ||
+	         (w->only_woken && !cc__worker_is_for_reserve(f)))
 		leave(w, &f->run.context, next, after(AFTER_YIELD, f));
 	return yielded();
 }
@@ -334,7 +334,7 @@ static inline __attribute__((always_inline)) int yield(struct cc__thread *t, boo
 	if (watched) {
 		cc__word_yield(&f->parker);
 		cc__word_claim(&next->parker, w->id);
-		CC__EVENT(CC__EV_ENQUEUE, &f->parker, 1 | CC__LOCK_DEPTH() << 8, w->id);
+		cc__word_enqueued(&f->parker, 1, w->id);
 	} else {
 		cc__word_turn(&f->parker, &next->parker, w->id);
 	}
@@ -379,7 +379,7 @@ static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, ui
 
 static __attribute__((noinline)) void park_slowly(struct cc__worker *w, struct cc__fiber *f)
 {
-	leave(w, &f->run.context, next_ready(w), after(AFTER_PARK, f));
+	leave(w, &f->run.context, cc__worker_next(w), after(AFTER_PARK, f));
 }
 
 static inline void park(struct cc__worker *w, struct cc__fiber *f)
@@ -418,7 +418,7 @@ void cc__worker_run(struct cc__worker *w)
 {
 	struct cc__fiber *f;
 
-	while ((f = next_ready(w)) != NULL)
+	while ((f = cc__worker_next(w)) != NULL)
 		leave(w, &w->context, f, AFTER_NOTHING);
 }
 

@@ -150,9 +150,9 @@ static inline struct cc__fiber *cc__worker_claim(struct cc__worker *w, struct cc
 
 /* ---- ready.c ---- */
 
-/* One that never retires, another each time: for a task that is pinned, or begins
- * later.  Any thread. */
-struct cc__worker *cc__worker_next(struct cc__sched *s);
+/* A worker that never retires, in turn: for a task that is pinned, or begins later.
+ * Any thread. */
+struct cc__worker *cc__worker_in_turn(struct cc__sched *s);
 
 /* So many have been put into w's queue, by w: those who sleep may want to know. */
 void cc__worker_call_others(struct cc__worker *w, unsigned n);
@@ -198,6 +198,9 @@ struct cc__fiber *cc__worker_pick_slowly(struct cc__worker *w);
 
 /* ---- worker.c ---- */
 
+/* The next fiber at hand, claimed by w (OWNED) and with a stack to run on.  NULL: nothing is at
+ * hand, so w searches and sleeps (search.c).  By w. */
+struct cc__fiber *cc__worker_next(struct cc__worker *w);
 /* Run fibers until nothing is at hand.  On the worker's own stack. */
 void cc__worker_run(struct cc__worker *w);
 

@@ -1,6 +1,8 @@
 /* word.c - what watches the word. */
 #include "wait/word.h"
 
+#include "base/lock.h"
+
 #ifndef CC__EXPLORE
 
 /* Tells the sanitizer: what the thread that moves the word has done happens before what a thread
@@ -51,6 +53,17 @@ void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t t
 	/* Relaxed: a switch for diagnosis. */
 	if (cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_ASSERT)
 		CC__CHECK(cc__word_legal(from, to), "word: a move that the table does not have");
+}
+
+void cc__watch_enqueued(const void *who, unsigned how, unsigned worker)
+{
+	const struct cc__parker *p = who;
+
+	cc__trace_add(cc__trace_number(), CC__EV_ENQUEUE, p, how | CC__LOCK_DEPTH() << 8, worker);
+	/* Relaxed, both: a switch for diagnosis; the fiber is its caller's. */
+	if (cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_ASSERT)
+		CC__CHECK(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
+		          "schedule: a fiber that is not runnable");
 }
 
 #endif

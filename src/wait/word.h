@@ -22,7 +22,7 @@
  *   NOTIFIED           OWNED     thread    cc__word_resume     go on; a worker requeues
  *   NOTIFIED           QUEUED    worker    cc__word_requeue    enqueue
  *   PARKED             QUEUED    waker     cc__word_wake       enqueue (thread: release)
- *   PARKED             OWNED     thread    cc__word_unpark     its own timeout
+ *   PARKED             OWNED     thread    cc__word_unpark     its own timeout; threads only
  *   QUEUED             OWNED     waker     cc__word_release    futex wake (threads)
  *   OWNED              DONE      worker    cc__word_done       then end the handle (F3)
  *   DONE               IDLE      allocator cc__word_recycle
@@ -120,9 +120,12 @@ static inline bool cc__word_legal(uint64_t from, uint64_t to)
 	};
 	const bool new_wait =
 	    cc__word_state(from) == CC__OWNED && cc__word_state(to) == CC__PARKING;
+	/* A thread's own timeout.  A parked fiber runs only after a waker has queued it. */
+	const bool unparks = cc__word_state(from) == CC__PARKED && cc__word_state(to) == CC__OWNED;
 
 	return (next[cc__word_state(from)] >> cc__word_state(to) & 1) != 0 &&
 	       cc__word_is_thread(from) == cc__word_is_thread(to) &&
+	       (!unparks || cc__word_is_thread(from)) &&
 	       (cc__word_ticket(to) == cc__word_ticket(from) ||
 	        (new_wait && cc__word_ticket(to) == cc__word_ticket(from + CC__TICKET_ONE)));
 }
@@ -143,6 +146,15 @@ static inline uint64_t cc__word_mine(const struct cc__parker *p, enum cc__state 
 	CC__ASSERT(cc__word_state(w) == expected, "word: transition from the wrong state");
 	(void)expected;
 	return w;
+}
+
+/* p is about to be published in a run queue, or to be picked without one.  Under
+ * CC__WATCH_ASSERT the process stops unless p is QUEUED.  `how` and `worker` are those of
+ * CC__EV_ENQUEUE; the locks held are added. */
+static inline void cc__word_enqueued(const struct cc__parker *p, unsigned how, unsigned worker)
+{
+	if (cc__watched())
+		cc__watch_enqueued(p, how, worker);
 }
 
 /* ---- spawn, run, end ---- */

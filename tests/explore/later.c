@@ -51,7 +51,7 @@ struct cc__worker *cc__worker_here(void)
 	return NULL;
 }
 
-struct cc__worker *cc__worker_next(struct cc__sched *s)
+struct cc__worker *cc__worker_in_turn(struct cc__sched *s)
 {
 	MC_ASSERT(s == &home);
 	return &wheel;

@@ -616,7 +616,7 @@ static CCChan *new_pool(size_t capacity)
 	                                    .context = &pool});
 }
 
-TEST(a_pool_makes_resets_and_destroys)	/* covers: CHN-37/u */
+TEST(a_pool_makes_resets_and_destroys)	/* covers: CHN-56/u, CHN-37/u */
 {
 	CCChan *c = new_pool(2);
 	int a = 0, b = 0, v = 0;

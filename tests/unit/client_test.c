@@ -122,6 +122,13 @@ TEST(client_keeps_its_user_data_to_itself)	/* covers: PRK-39/u */
 	CHECK_EQ(cc_cap_client_submit(x.c, &e), EINVAL);
 	e.user_data = CC_CAP_CLIENT_DATA | 1 << 24;
 	CHECK_EQ(cc_cap_client_submit(x.c, &e), EINVAL);
+	e.user_data = CC_CAP_CLIENT_DATA + ((UINT64_C(1) << 56) - 1);
+	CHECK_EQ(cc_cap_client_submit(x.c, &e), EINVAL);
+	e.user_data = CC_CAP_CLIENT_DATA + (UINT64_C(1) << 56);	/* the next byte is not reserved */
+	CHECK_EQ(cc_cap_client_submit(x.c, &e), 0);
+	CHECK_EQ(unpark(&x, x.w.word, 1), 0);
+	CHECK_EQ(cc_cap_client_next(x.c, x.s, &c), 0);
+	CHECK_EQ(c.user_data, e.user_data);
 	e.user_data = CC_CAP_CLIENT_DATA - 1;
 	CHECK_EQ(cc_cap_client_submit(x.c, &e), 0);
 	/* Theirs wait on the shelf, whoever reads them. */

@@ -26,7 +26,7 @@ TEST(environment_sets_the_workers)
 	CHECK_EQ(with("CC_WORKERS", "256").workers, 256);
 }
 
-TEST(environment_sets_milliseconds_and_0_is_forever)
+TEST(environment_sets_milliseconds_and_0_is_forever)	/* covers: SCH-84/u */
 {
 	CHECK_EQ(with("CC_SCALE_INTERVAL_MS", "1").scale_interval, CC_MSEC);
 	CHECK_EQ(with("CC_SCALE_INTERVAL_MS", "86400000").scale_interval, 86400 * CC_SEC);

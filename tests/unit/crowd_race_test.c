@@ -63,16 +63,37 @@ static void ring_end(struct ring *r)
 		CHECK_EQ(r->seat[i].turns, rounds());
 }
 
+/* What the wake generation did meanwhile.  All slept when the ring began, so its first push
+ * ended a wait; a worker that went to sleep waits at most once, and only a wake or a time of
+ * its own ends that. */
+static void check_waits(CCRuntime *rt)
+{
+	CCStats s;
+
+	CHECK_EQ(cc_stats(rt, &s), 0);
+	printf("      sleeps %llu, waits %llu, woken %llu, by the generation %llu, "
+	       "timed out %llu\n",
+	       (unsigned long long)s.sleeps, (unsigned long long)s.waits,
+	       (unsigned long long)s.woken, (unsigned long long)s.ends_generation,
+	       (unsigned long long)s.timed_out);
+	CHECK(s.ends_generation > 0);
+	CHECK(s.waits <= s.sleeps);
+	CHECK(s.woken <= s.wakes);
+}
+
 static void check_ring(cc_time idle_wait, unsigned tokens)
 {
 	CCRuntime *rt = workers_new(WORKERS, idle_wait);
 	struct ring r;
 
+	TEST_UNTIL(asleep(rt) == WORKERS);
 	ring_begin(&r, rt, tokens);
 	ring_end(&r);
+	check_waits(rt);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* (WKG-16: a test of contention that reads the statistics.) */
 TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-07/s, WKG-16/b, WKG-18/s,
 						 * LIF-72/z, RES-34/s */
 {

@@ -105,6 +105,58 @@ TEST(shutdown_refuses_tasks_after_its_timeout)	/* covers: SCH-78/u, RES-25/u */
 	}
 }
 
+struct ended {
+	CCRuntime *rt;
+	CCChan *chan;
+	cc__a32 open;		/* the nursery is, with the channel registered */
+};
+
+/* A nursery whose children would send.  Once the runtime takes no tasks it gets none, and when it
+ * ends the channel ends with it. */
+static int feed(void *arg)
+{
+	struct ended *e = arg;
+	CCTaskOptions later = {0};
+	CCNursery n;
+
+	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
+	CHECK_EQ(cc_nursery_autoclose(&n, e->chan), 0);
+	cc__store(&e->open, 1, CC__RELEASE);
+	while (!cancelled(e->rt))
+		(void)cc_yield();
+	later.start = cc_now() + 3600 * CC_SEC;
+	CHECK_EQ(cc_task_spawn(NULL, NULL, NULL, nothing, NULL), ECANCELED);
+	CHECK_EQ(cc_task_spawn(NULL, NULL, &later, nothing, NULL), ECANCELED);
+	CHECK_EQ(cc_nursery_spawn(&n, NULL, nothing, NULL), ECANCELED);
+	CHECK_EQ(cc_chan_closed(e->chan), 0);
+	return cc_nursery_join(&n);
+}
+
+static void *receive_to_the_end(void *chan)
+{
+	int v;
+
+	CHECK_EQ(cc_chan_recv(chan, &v, sizeof v), EPIPE);
+	return NULL;
+}
+
+TEST(shutdown_closes_nurseries_and_their_channels)	/* covers: SCH-86/u */
+{
+	struct ended e = {.rt = start(2, IMPATIENT), .chan = cc_chan_new(sizeof(int), 1)};
+	pthread_t receiver;	/* no task of the runtime, so nothing else ends its wait */
+	CCTask t;
+
+	REQUIRE(e.chan != NULL);
+	CHECK_EQ(pthread_create(&receiver, NULL, receive_to_the_end, e.chan), 0);
+	t = spawn(e.rt, feed, &e);
+	TEST_UNTIL(cc__load(&e.open, CC__ACQUIRE) != 0);
+	free_until_done(e.rt);
+	CHECK_EQ(pthread_join(receiver, NULL), 0);
+	CHECK_EQ(cc_chan_closed(e.chan), 1);
+	CHECK_EQ(join(t), ECANCELED);
+	CHECK_EQ(cc_chan_free(e.chan), 0);
+}
+
 /* ---- 3: waits end ---- */
 
 static struct cc__waitq bare;

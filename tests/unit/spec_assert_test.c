@@ -1,5 +1,6 @@
 /* spec_assert_test.c - a move that the matrix does not have stops the process:
- * under cc__watch, with CC_V3_SPEC_ASSERT=1, and in debug builds. */
+ * under cc__watch, with CC_V3_SPEC_ASSERT=1, and in debug builds.  So does a fiber that is put
+ * into a run queue and is not runnable. */
 #include "test.h"
 
 #include <signal.h>
@@ -29,8 +30,8 @@ static void check_dies(void (*fn)(void *), void *arg, const char *const *words)
 	}
 }
 
-static const char *const not_in_table[] = {"libccc: src/wait/word.c:",
-                                           "word: a move that the table does not have", NULL};
+static const char *const not_in_table[] = {
+    "libccc: src/wait/word.c:", "word: a move that the table does not have", NULL};
 
 static struct cc__parker parker(enum cc__state state)
 {
@@ -184,9 +185,7 @@ TEST(variable_turns_the_checks_on)	/* covers: LIF-71/d */
 	check_dies(spoil_by_variable, NULL, not_in_table);
 }
 
-/* ---- what debug builds assert by themselves ---- */
-
-#ifdef CC__DEBUG
+/* ---- what is put into run queues ---- */
 
 static int sleep_for_ever(void *arg)
 {
@@ -198,40 +197,85 @@ static int sleep_for_ever(void *arg)
 	return 0;
 }
 
-/* A run queue gets a fiber that is not runnable: a parked one, then one twice. */
-static void enqueue_parked(void *arg)
+static int schedule(void *who)
 {
-	CCRuntime *rt = test_runtime();
-	struct sleeper s;
-
-	(void)arg;
-	sleeper_start(&s, rt, FIBER, sleep_for_ever, NULL);
-	cc__schedule(until_parked(&s));
-	sleeper_join(&s);
+	cc__schedule(who);
+	return 0;
 }
 
-static int wake_and_enqueue(void *arg)
+static int wake_and_schedule(void *who)
 {
-	struct cc__parker *who = arg;
-
 	/* The wake claims and enqueues; the second is a stale entry. */
 	cc__unpark(who);
 	cc__schedule(who);
 	return 0;
 }
 
-static void enqueue_twice(void *arg)
+/* A parked fiber is handed to a fiber that does something with it.  With one worker nobody
+ * else claims it in between. */
+static void treat_parked(int (*how)(void *))
 {
-	CCRuntime *rt = test_runtime_of(1);	/* another one would claim it in between */
+	CCRuntime *rt = test_runtime_of(1);
 	struct sleeper s;
 	CCTask t;
 
-	(void)arg;
 	sleeper_start(&s, rt, FIBER, sleep_for_ever, NULL);
-	if (cc_task_spawn(rt, &t, NULL, wake_and_enqueue, until_parked(&s)) == 0)
+	if (cc_task_spawn(rt, &t, NULL, how, until_parked(&s)) == 0)
 		cc_ignore(cc_task_join(t, CC_FOREVER, NULL));
 	sleeper_join(&s);
 }
+
+static void enqueue_parked_outside(void *arg)
+{
+	CCRuntime *rt;
+	struct sleeper s;
+
+	cc__watch(0);
+	set_variable(arg);
+	rt = test_runtime();
+	sleeper_start(&s, rt, FIBER, sleep_for_ever, NULL);
+	cc__schedule(until_parked(&s));
+	sleeper_join(&s);
+}
+
+static void enqueue_parked_inside(void *arg)
+{
+	cc__watch(0);
+	set_variable(arg);
+	treat_parked(schedule);
+}
+
+static void enqueue_twice(void *arg)
+{
+	cc__watch(0);
+	set_variable(arg);
+	treat_parked(wake_and_schedule);
+}
+
+/* In every build: in the inbox of another worker and in the caller's own queue. */
+TEST(variable_stops_what_is_not_runnable_at_the_run_queue)	/* covers: LIF-76/d, LIF-24/d */
+{
+	static const char *const parked[] = {"schedule: a fiber that is not runnable", NULL};
+
+	check_dies(enqueue_parked_outside, (void *)(uintptr_t) "1", parked);
+	check_dies(enqueue_parked_inside, (void *)(uintptr_t) "1", parked);
+}
+
+/* An entry that is stale was legal when it was queued: it is found when it is claimed (RES-64). */
+TEST(variable_stops_a_stale_entry_when_it_is_claimed)	/* covers: LIF-76/d, SCH-29/f */
+{
+#ifdef CC__DEBUG
+	static const char *const words[] = {"word: transition from the wrong state", NULL};
+#else
+	static const char *const words[] = {"word: a move that the table does not have", NULL};
+#endif
+
+	check_dies(enqueue_twice, (void *)(uintptr_t) "1", words);
+}
+
+/* ---- what debug builds assert by themselves ---- */
+
+#ifdef CC__DEBUG
 
 static void claim_unclaimed(void *arg)
 {
@@ -314,7 +358,7 @@ TEST(what_is_not_runnable_dies_in_the_run_queue)
 	static const char *const words[] = {"word: transition from the wrong state", NULL};
 	static const char *const parked[] = {"schedule: a fiber that is not runnable", NULL};
 
-	check_dies(enqueue_parked, NULL, parked);
+	check_dies(enqueue_parked_outside, NULL, parked);
 	check_dies(enqueue_twice, NULL, words);
 	check_dies(claim_unclaimed, NULL, words);
 #else

@@ -337,6 +337,128 @@ TEST(wake_from_outside_goes_to_the_worker_that_ran_it_last)	/* covers: SCH-63/t 
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* A task that keeps worker `id` busy until the gate opens.  Pinned tasks go round, so the next
+ * one goes to the worker that next_worker says. */
+static CCTask hold(CCRuntime *rt, unsigned id, struct gate *g)
+{
+	CCTask t;
+
+	cc__store(&sched_of(rt)->next_worker, id - 1, CC__RELAXED);
+	t = spawn_as(rt, CC_MIGRATE_PINNED, hold_worker_at, g);
+	until_arrived(g, 1);
+	return t;
+}
+
+struct wake {
+	CCRuntime *rt;
+	struct sem sem;
+	unsigned last;		/* the worker that ran the waiter last */
+};
+
+/* On the other worker: the waiter is behind the waker afterwards, not with its last worker. */
+static int wake_and_look(void *arg)
+{
+	struct wake *k = arg;
+	struct cc__worker *w = cc__worker_here(), *last = worker_of(k->rt, k->last);
+
+	CHECK(w != last);
+	CHECK_EQ(cc__runq_length(&w->queue), 0);
+	sem_post(&k->sem);
+	CHECK_EQ(cc__runq_length(&w->queue), 1);
+	CHECK_EQ(cc__inbox_length(&last->inbox), 0);
+	return 0;
+}
+
+TEST(wake_by_a_worker_stays_with_that_worker)	/* covers: SCH-63/u */
+{
+	struct wake k = {.rt = workers_new(2, CC_FOREVER)};
+	CCTask waiter = spawn(k.rt, wait_once, &k.sem), held, waker;
+	struct gate g = {0};
+
+	TEST_UNTIL(state_of(waiter) == CC__PARKED);
+	k.last = worker_that_ran(waiter);
+	held = hold(k.rt, k.last, &g);	/* so nobody searches, and nobody steals */
+	cc__store(&sched_of(k.rt)->next_worker, k.last % 2, CC__RELAXED);
+	waker = spawn_as(k.rt, CC_MIGRATE_PINNED, wake_and_look, &k);
+	CHECK_EQ(join(waker), 0);
+	open_gate(&g);
+	CHECK_EQ(join(waiter), 0);
+	CHECK_EQ(join(held), 0);
+	CHECK_EQ(cc_runtime_free(k.rt), 0);
+}
+
+/* ---- wakes that do not go to the worker that ran the fiber last ---- */
+
+static CCRuntime *with_inbox_of(unsigned most)
+{
+	CCRuntime *rt = NULL;
+	CCConfig c = config();
+
+	only_workers(&c, 1);
+	c.idle_wait = c.stack_idle = CC_FOREVER;
+	c.inbox_max = most;
+	CHECK_EQ(cc_runtime_new(&rt, &c), 0);
+	return rt;
+}
+
+/* The only worker is held, so its inbox fills: what exceeds the limit goes to the queues that
+ * are everybody's, and none of it is lost. */
+TEST(wakes_for_a_full_inbox_go_to_all)	/* covers: SCH-64/f */
+{
+	enum { WAITERS = 8, MOST = 3 };
+	CCRuntime *rt = with_inbox_of(MOST);
+	const struct cc__sched *s = sched_of(rt);
+	struct sem sem[WAITERS] = {{.count = 0}};
+	struct gate g = {0};
+	CCTask waiter[WAITERS], held;
+
+	for (int i = 0; i < WAITERS; i++)
+		waiter[i] = spawn(rt, wait_once, &sem[i]);
+	for (int i = 0; i < WAITERS; i++)
+		TEST_UNTIL(state_of(waiter[i]) == CC__PARKED);
+	held = hold(rt, 1, &g);
+	for (unsigned i = 0; i < WAITERS; i++) {
+		sem_post(&sem[i]);
+		CHECK_EQ(cc__inbox_length(&s->worker[0]->inbox), i < MOST ? i + 1 : MOST);
+		CHECK_EQ(cc__inbox_length(&s->woken) + cc__global_length(&s->global),
+		         i < MOST ? 0 : i + 1 - MOST);
+	}
+	open_gate(&g);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQ(join(waiter[i]), 0);
+	CHECK_EQ(join(held), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+/* There is no monitor here, so the test says that the worker stands still, and nobody empties
+ * its inbox. */
+TEST(wakes_for_a_worker_that_stands_still_go_to_all)	/* covers: SCH-64/f */
+{
+	CCRuntime *rt = workers_new(1, CC_FOREVER);
+	const struct cc__sched *s = sched_of(rt);
+	struct cc__worker *w = s->worker[0];
+	struct sem sem[2] = {{.count = 0}};
+	struct gate g = {0};
+	CCTask waiter[2], held;
+
+	for (int i = 0; i < 2; i++)
+		waiter[i] = spawn(rt, wait_once, &sem[i]);
+	for (int i = 0; i < 2; i++)
+		TEST_UNTIL(state_of(waiter[i]) == CC__PARKED);
+	held = hold(rt, 1, &g);
+	sem_post(&sem[0]);
+	CHECK_EQ(cc__inbox_length(&w->inbox), 1);
+	cc__store(&w->stuck, 1, CC__RELEASE);
+	sem_post(&sem[1]);
+	CHECK_EQ(cc__inbox_length(&w->inbox), 1);
+	CHECK_EQ(cc__inbox_length(&s->woken) + cc__global_length(&s->global), 1);
+	open_gate(&g);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(join(waiter[i]), 0);
+	CHECK_EQ(join(held), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 /* ---- the order of the search ---- */
 
 struct order {

@@ -67,7 +67,7 @@ static void check_owned(const struct one *o)
 
 /* ---- waitables ---- */
 
-TEST(what_can_be_completed_is_not_waited_for)	/* covers: LIF-20/u, LIF-29/u */
+TEST(what_can_be_completed_is_not_waited_for)	/* covers: LIF-20/u, LIF-29/u, LIF-78/u */
 {
 	FOR_EACH_KIND(kind) {
 		struct one o;
@@ -146,7 +146,7 @@ static bool publish_after_post(void *object, struct cc__waiter *w)
 	return sem_publish(object, w);
 }
 
-TEST(publication_that_is_refused_leaves_the_sleeper_running)	/* covers: LIF-31/u */
+TEST(publication_that_is_refused_leaves_the_sleeper_running)	/* covers: LIF-31/u, LIF-78/u */
 {
 	static const struct cc__waitable_ops closed = {sem_try, publish_after_close, sem_unpublish};
 	static const struct cc__waitable_ops posted = {sem_try, publish_after_post, sem_unpublish};
