@@ -242,15 +242,19 @@ static int run_daemon(void *arg)
 
 /* ---- spawn ---- */
 
-/* What a child is spawned with, where they move as the nursery says. */
-static CCTaskOptions moving(const struct cc__nursery *n, const CCTaskOptions *options)
+/* What a child is spawned with where the nursery says how its children move, or that their
+ * stacks are large. */
+static CCTaskOptions as_nursery_says(const struct cc__nursery *n, const CCTaskOptions *options)
 {
+	const size_t size = n->sched->stacks.shelf[n->order].size;
 	CCTaskOptions o = {0};
 
 	if (options != NULL)
 		o = *options;
 	if (o.migration == CC_MIGRATE_FREE)
 		o.migration = (CCMigration)n->migration;
+	if (n->order != 0 && o.stack_size < size)
+		o.stack_size = size < CC__STACK_MAX ? size : CC__STACK_MAX;	/* of that order, too */
 	return o;
 }
 
@@ -278,8 +282,6 @@ static inline int start(struct cc__nursery *n, struct cc__thread *t, const struc
 	b.f->run.main = entry;
 	b.f->payload.arg = &b.f->payload.child.what;
 	b.f->payload.child.what = child;
-	if (__builtin_expect(n->order != 0, 0))
-		cc__fiber_want(b.f, n->order);
 	cc__spawn_end(&b);
 	return 0;
 }
@@ -320,8 +322,8 @@ spawn(CCNursery *nursery, const struct to to, const CCTaskOptions *options, cc_t
 	mine = !daemon && cc__running(t) == n->owner;
 	if (mine ? n->sealed : cc__nursery_count_in(n, tally) != 0)
 		return mine ? cc__nursery_unstarted(nursery, EINVAL) : EINVAL;
-	if (__builtin_expect(n->migration != CC_MIGRATE_FREE, 0)) {
-		o = moving(n, options);
+	if (__builtin_expect((n->migration | n->order) != 0, 0)) {
+		o = as_nursery_says(n, options);
 		options = &o;
 	}
 	err = start(n, t, to, options, entry, child);

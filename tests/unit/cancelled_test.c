@@ -228,7 +228,7 @@ static bool is_done(CCTask t)
 	return info_of(t).state == CC_FIBER_DONE;
 }
 
-TEST(cancelled_is_visible_in_a_task_that_is_done)	/* covers: RES-74/u, LIF-14/u */
+TEST(cancelled_is_visible_in_a_task_that_is_done)	/* covers: RES-74/u, LIF-14/u, LIF-77/u */
 {
 	CCRuntime *rt = test_runtime();
 	const CCNurseryOptions o = {.runtime = rt, .policy = CC_NURSERY_SUPERVISE};

@@ -64,7 +64,7 @@ TEST(without_a_switch_nothing_is_shown)	/* covers: CHN-49/u */
 	CHECK_STR(shown(NULL), "");
 }
 
-TEST(debug_shows_every_operation)	/* covers: CHN-49/u, SCH-82/u */
+TEST(debug_shows_every_operation)	/* covers: CHN-49/u, CHN-54/u, SCH-82/u */
 {
 	const char *text = shown("CC_CHAN_DEBUG");
 
@@ -214,7 +214,7 @@ static long long figure(const char *text, const char *glob, const char *key)
 	return at != NULL ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-TEST(timing_tells_each_kind_of_operation)	/* covers: CHN-49/u */
+TEST(timing_tells_each_kind_of_operation)	/* covers: CHN-49/u, CHN-55/u */
 {
 	const char *text = shown("CC_CHANNEL_TIMING");
 	const char *receives = "0x* numbers: 5 receives, mean * ns, longest * ns";
@@ -316,7 +316,7 @@ static void leave(void *arg)
 	exit(0);
 }
 
-TEST(timing_tells_channels_that_are_left_at_exit)	/* covers: CHN-49/u */
+TEST(timing_tells_channels_that_are_left_at_exit)	/* covers: CHN-49/u, CHN-55/u */
 {
 	struct leaving l;
 

@@ -260,6 +260,47 @@ TEST(large_stacks_serve_one_child_after_another)
 	for_both_in_small(2, spawn_100k);
 }
 
+/* A look at all fibers meanwhile finds children that are being spawned: what it reads of one is
+ * written before the child can be found.  (For ThreadSanitizer, which sees a write that comes
+ * later.) */
+static int visit(const CCFiberInfo *info, void *arg)
+{
+	(void)info;
+	return cc__load((cc__a32 *)arg, CC__ACQUIRE) != 0;	/* that is enough */
+}
+
+static int look_around(void *arg)
+{
+	cc__a32 *over = arg;
+
+	while (cc__load(over, CC__ACQUIRE) == 0)
+		(void)cc_fiber_each(visit, over);
+	return 0;
+}
+
+static int spawn_beside_a_look(void *rt)
+{
+	enum { CHILDREN = 2000 };
+	const CCNurseryOptions o = of_size(rt, 2 * M);
+	cc__a32 ran = {0}, over = {0};
+	struct sleeper looking;
+	int err = -1;
+
+	sleeper_start(&looking, rt, THREAD, look_around, &over);
+	cc_nursery_scope_with(n, &err, &o)
+		for (int i = 0; i < CHILDREN; i++)
+			CHECK_EQ(cc_nursery_spawn(n, NULL, count, &ran), 0);
+	cc__store(&over, 1, CC__RELEASE);
+	sleeper_join(&looking);
+	CHECK_EQ(cc__load(&ran, CC__RELAXED), CHILDREN);
+	return err;
+}
+
+TEST(children_with_large_stacks_are_whole_when_they_are_seen)
+{
+	for_both_in_small(2, spawn_beside_a_look);
+}
+
 /* Here and there, and back to the pool from wherever they end. */
 static int wander(void *ran)
 {
