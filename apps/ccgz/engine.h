@@ -48,10 +48,10 @@ extern const struct engine engine_fiber, engine_thread, engine_direct, engine_se
 const struct engine *engine_named(const char *name);
 
 /* How many blocks an engine uses: each process has one to work on and one that waits for it,
- * and a few are being read or written. */
+ * and one is being read and one written. */
 static inline unsigned engine_blocks(unsigned processes)
 {
-	return 2 * processes + 3;
+	return 2 * processes + 2;
 }
 
 /* Stores the runtime that has `processes` workers for the fibers, which the first call starts.

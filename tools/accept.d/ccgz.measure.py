@@ -1,27 +1,23 @@
 #!/usr/bin/env python3
-"""ccgz.measure RUNS [NAME COMMAND]...: runs shell commands interleaved, RUNS times each.
+"""ccgz.measure HELPER RUNS [NAME COMMAND]...: runs shell commands interleaved, RUNS times each.
 
 Prints a line of JSON for each: medians of wall and processor seconds, the spread of both (the
 distance of the quartiles, as a part of the median), and the peak memory in KB.  Memory and
-processor time are those of the command and of all that it waited for.
+processor time are those of the command and of all that it waited for.  HELPER is ccgz.once.
 """
 import json
-import os
 import statistics
 import subprocess
 import sys
-import time
 
 
-def once(command):
-    start = time.monotonic()
-    process = subprocess.Popen(["sh", "-c", "exec " + command])
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"measure: {command}: status {process.returncode}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+def once(helper, command):
+    done = subprocess.run([helper, "sh", "-c", "exec " + command], stderr=subprocess.PIPE,
+                          text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"measure: {command}: status {done.returncode}: {done.stderr}")
+    wall, cpu, rss = done.stderr.split()[-3:]
+    return float(wall), float(cpu), int(rss)
 
 
 def spread(values):
@@ -32,12 +28,12 @@ def spread(values):
 
 
 def main():
-    runs, rest = int(sys.argv[1]), sys.argv[2:]
+    helper, runs, rest = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     commands = list(zip(rest[::2], rest[1::2]))
     figures = {name: [] for name, _ in commands}
     for _ in range(runs):
         for name, command in commands:
-            figures[name].append(once(command))
+            figures[name].append(once(helper, command))
     for name, _ in commands:
         wall, cpu, rss = zip(*figures[name])
         print(json.dumps({"name": name, "wall": round(statistics.median(wall), 4),
