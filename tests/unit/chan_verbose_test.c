@@ -251,8 +251,9 @@ static CCToken *token;
 static int select_of_four(void *unused)
 {
 	int v = 0;
-	const CCCase cases[] = {cc_case_recv(one, &v, sizeof v), cc_case_send(two, &v, sizeof v),
-	                        cc_case_token(token), cc_case_timeout(cc_after(3600 * CC_SEC))};
+	const CCCase cases[] = {cc_case_timeout(cc_after(3600 * CC_SEC)),
+	                        cc_case_recv(one, &v, sizeof v), cc_case_send(two, &v, sizeof v),
+	                        cc_case_token(token)};
 	size_t i;
 
 	(void)unused;
@@ -285,7 +286,7 @@ static void select_and_meet(void *workers)
 
 	until_parked(waiter);
 	waker = spawn(rt, recv_one, two);
-	MUST(join(waiter) == 1 && join(waker) == 0);
+	MUST(join(waiter) == 2 && join(waker) == 0);
 	tell_id("waiter", waiter.id);
 	tell_id("waker", waker.id);
 	end_select(rt);
@@ -299,7 +300,7 @@ static void select_and_set(void *workers)
 
 	until_parked(waiter);
 	MUST(cc_token_set(token) == 0);
-	MUST(join(waiter) == 2);
+	MUST(join(waiter) == 3);
 	tell_id("waiter", waiter.id);
 	end_select(rt);
 }
@@ -308,11 +309,11 @@ static void check_waits(const char *text, unsigned waiter, int *at)
 {
 	int each[3] = {*at, *at, *at};
 
-	check_next(text, &each[0], "select of 4 by task %u: case 0, receive from 0x* one, waits",
+	check_next(text, &each[0], "select of 4 by task %u: case 1, receive from 0x* one, waits",
 	           waiter);
-	check_next(text, &each[1], "select of 4 by task %u: case 1, send to 0x* two, waits",
+	check_next(text, &each[1], "select of 4 by task %u: case 2, send to 0x* two, waits",
 	           waiter);
-	check_next(text, &each[2], "select of 4 by task %u: case 2, token, waits", waiter);
+	check_next(text, &each[2], "select of 4 by task %u: case 3, token, waits", waiter);
 	CHECK_EQ(lines(text, "* waits"), 3);
 	for (int i = 0; i < 3; i++)
 		*at = each[i] > *at ? each[i] : *at;
@@ -328,12 +329,12 @@ TEST(select_tells_its_cases_the_winner_and_the_losers)	/* covers: CHN-49/u */
 		check_waits(text, waiter, &at);
 		check_next(text, &at, "0x* two: task %u wakes task %u: CC_CHAN_NOTIFY_DATA",
 		           id_of(text, "waker"), waiter);
-		check_next(text, &at, "select of 4 by task %u: case 1, send to 0x* two, won: done",
+		check_next(text, &at, "select of 4 by task %u: case 2, send to 0x* two, won: done",
 		           waiter);
-		check_next(text, &at, "select of 4 by task %u: case 0, receive from 0x* one, lost",
+		check_next(text, &at, "select of 4 by task %u: case 0, timeout, lost", waiter);
+		check_next(text, &at, "select of 4 by task %u: case 1, receive from 0x* one, lost",
 		           waiter);
-		check_next(text, &at, "select of 4 by task %u: case 2, token, lost", waiter);
-		check_next(text, &at, "select of 4 by task %u: case 3, timeout, lost", waiter);
+		check_next(text, &at, "select of 4 by task %u: case 3, token, lost", waiter);
 		CHECK_EQ(lines(text, "* won: *"), 1);
 		CHECK_EQ(lines(text, "* lost"), 3);
 	}
@@ -347,7 +348,7 @@ TEST(select_that_no_channel_wins_tells_what_did)	/* covers: CHN-49/u */
 		int at = -1;
 
 		check_waits(text, waiter, &at);
-		check_next(text, &at, "select of 4 by task %u: case 2, token, won: done", waiter);
+		check_next(text, &at, "select of 4 by task %u: case 3, token, won: done", waiter);
 		CHECK_EQ(lines(text, "* lost"), 3);
 		CHECK_EQ(lines(text, "* wakes *"), 0);
 	}

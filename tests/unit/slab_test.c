@@ -202,6 +202,7 @@ TEST(slab_find_knows_the_object_around_an_address)
 	}
 	/* Of the memory before the first object, and beyond the last one. */
 	CHECK(cc__slab_find(&s, (char *)o[0] - 1) == NULL);
+	CHECK(cc__slab_find(&s, (char *)o[0] + (2 << 20) - 64) == NULL);
 	CHECK(cc__slab_find(&s, &outside) == NULL);
 	CHECK(cc__slab_find(&s, NULL) == NULL);
 	CHECK(cc__slab_find(&s, (void *)UINTPTR_MAX) == NULL);
