@@ -353,8 +353,9 @@ int cc__task_join_anyway(CCTask task)
 	return err;
 }
 
-bool cc__task_is_child_of(CCTask task, const void *nursery)
+bool cc__task_is_cancelled_with_caller(CCTask task)
 {
+	const void *nursery = cc__scope_here();
 	struct cc__fiber *f;
 	uint64_t h;
 	bool is;
@@ -362,7 +363,8 @@ bool cc__task_is_child_of(CCTask task, const void *nursery)
 	if ((f = cc__frame_lock(task, &h)) == NULL)
 		return false;
 	/* Under the lock of a frame that has a task: what it runs does not change. */
-	is = cc__fiber_nursery(f) == nursery;
+	is = cc__fiber_nursery(f) == nursery &&
+	     (nursery != NULL || cc__fiber_home(f) == cc__sched_here());
 	cc__unlock(&f->done.lock);
 	return is;
 }

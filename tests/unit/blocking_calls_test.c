@@ -386,6 +386,27 @@ static int make_recv_task(struct scene *s, cc_time deadline)
 	return cc_chan_recv_until(s->chan, &t, sizeof t, deadline);
 }
 
+/* Closed: the send joins the task, which belongs to the other runtime. */
+static void open_closed_ordered(struct scene *s)
+{
+	open_ordered(s);
+	CHECK_EQ(cc_chan_close(s->chan), 0);
+	open_task(s);
+}
+
+static void close_closed_ordered(struct scene *s)
+{
+	close_task(s);
+	close_chan(s);
+}
+
+static int make_send_task(struct scene *s, cc_time deadline)
+{
+	return cc_chan_send_until(s->chan, &s->task, sizeof s->task, deadline);
+}
+EXCEPT_ITS_DEADLINE(closed_ordered_send, .open = open_closed_ordered, .make = make_send_task,
+                    .close = close_closed_ordered)
+
 /* Joins the task inside; a caller that is cancelled lets it go. */
 static int make_chan_free(struct scene *s, cc_time deadline)
 {
