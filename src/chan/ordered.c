@@ -15,6 +15,7 @@
 
 #include "chan/locked.h"
 #include "sched/fiber.h"
+#include "sched/sched.h"
 
 static CCTask task_of(const void *item)
 {

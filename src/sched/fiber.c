@@ -353,22 +353,6 @@ int cc__task_join_anyway(CCTask task)
 	return err;
 }
 
-bool cc__task_is_cancelled_with_caller(CCTask task)
-{
-	const void *nursery = cc__scope_here();
-	struct cc__fiber *f;
-	uint64_t h;
-	bool is;
-
-	if ((f = cc__frame_lock(task, &h)) == NULL)
-		return false;
-	/* Under the lock of a frame that has a task: what it runs does not change. */
-	is = cc__fiber_nursery(f) == nursery &&
-	     (nursery != NULL || cc__fiber_home(f) == cc__sched_here());
-	cc__unlock(&f->done.lock);
-	return is;
-}
-
 /* ---- the end of a task as a case of a group ---- */
 
 /* Under cc__frame_lock's lock, which it drops, DONE: whoever decides the group takes it. */

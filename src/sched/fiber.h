@@ -250,10 +250,6 @@ void cc__fiber_unpark_all(const struct cc__sched *home);
 /* Joins a task however long it takes: neither a cancellation of the caller nor the end of its
  * runtime ends the wait.  0, EINVAL, EDEADLK and ENOTSUP as for cc_task_join. */
 int cc__task_join_anyway(CCTask task);
-/* Whatever cancels the caller cancels the task too: the task is a child of the caller's innermost
- * nursery, or neither of them is in a nursery and both belong to one runtime.  False if the
- * handle is consumed. */
-bool cc__task_is_cancelled_with_caller(CCTask task);
 
 /* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
  * handle means nothing any more. */
