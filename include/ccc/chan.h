@@ -70,9 +70,16 @@ typedef enum CCChanKind {
 	/* Tasks in the order in which they were sent, whichever ends first.  An element is a
 	 * CCTask, or a structure whose first member is one: the rest is a payload that travels
 	 * with the handle, such as where the task's result will be.  The receiver joins each
-	 * task, in a call with a deadline of its own.  See cc_chan_spawn.  A send that finds
-	 * the channel closed joins the task before it returns the error: the handle is used up
-	 * then, the payload is still the caller's.  Not mode DROP_OLD. */
+	 * task, in a call with a deadline of its own.  See cc_chan_spawn.  Not mode DROP_OLD.
+	 *
+	 * A send that finds the channel closed joins the task before it returns the error of the
+	 * close (EPIPE), also after the deadline of the call: the handle is consumed then, the
+	 * payload is still the caller's.  After any other error the handle is the caller's too.
+	 * If the caller is cancelled, or the deadline of a nursery around it passes, while the
+	 * send joins the task, it returns ECANCELED or ETIMEDOUT; but a child of the caller's
+	 * innermost nursery is cancelled with the caller and is joined in any case, and so is,
+	 * outside of any nursery, a task of the caller's runtime.  EDEADLK: the caller sends its
+	 * own handle to a closed channel.  ENOMEM: a thread's first wait. */
 	CC_CHAN_KIND_ORDERED,
 } CCChanKind;
 
@@ -116,7 +123,8 @@ CC_API CC_MUST_CHECK int cc_chan_create(CCChan **out, size_t size, size_t capaci
 /* Free it, closed or not, when no call is in progress and none will come.  Elements that
  * were not received go to `drop`; items of a pool are destroyed; tasks of an ORDERED
  * channel without `drop` are joined, or detached if the caller is cancelled and they are not
- * children of its innermost nursery (a payload that owns something wants a `drop`).  EBUSY, and
+ * cancelled with it, as CC_CHAN_KIND_ORDERED says (a payload that owns something wants a
+ * `drop`).  EBUSY, and
  * nothing is freed or dropped: somebody waits for it, a send is half done, or items of the
  * pool are out or on their way back.  0 for NULL; ENOTSUP.  Any thread; may park if
  * ORDERED.
@@ -199,9 +207,10 @@ CC_API CC_MUST_CHECK int cc_chan_recv_many(CCChan *chan, void *items, size_t siz
  * good after the end of the nursery.
  *
  * If the task cannot be spawned, returns the error of cc_nursery_spawn or cc_task_spawn.  If the
- * handle cannot be sent, whatever the reason, the task is joined before the error is returned.  A
- * cancellation of the caller does not end that wait; it cancels the child.  (A task outside of any
- * nursery is detached if the runtime ends meanwhile: it may still run then, and use arg.)
+ * handle cannot be sent, whatever the reason, the task is joined before the error is returned, also
+ * after the deadline of the call.  A cancellation of the caller does not end that wait, but it
+ * reaches the task: it cancels the child, and the end of the caller's runtime cancels a task outside
+ * of any nursery.
  *
  * Returns 0, or
  *   EINVAL      `chan` is NULL, not ORDERED, or has elements of another size; the options or main

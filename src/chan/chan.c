@@ -197,7 +197,7 @@ int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result)
 	 * the caller may free the channel. */
 	CC__CHECK(c->kind->closed(c), "C5: closed, and is not");
 	cc__lock_pass(&c->lock);
-	return c->error[way];
+	return result == CC__CLOSED ? c->error[way] : result;
 }
 
 static inline int do_it(CCChan *c, enum cc__way way, void *item, cc_time deadline)

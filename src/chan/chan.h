@@ -153,10 +153,6 @@ extern const struct cc__chan_kind cc__owned, cc__ordered;
  * (freed.c).  A thread that still looks for sleepers (C4) reads nothing that changes here. */
 void cc__chan_give_back(CCChan *c);
 
-/* ordered.c: join the task whose handle `item` begins with; nothing happens if the handle is used
- * up.  May park. */
-void cc__ordered_see_through(const void *item);
-
 /* Do it, at most until `deadline`.  The outcome, as the caller is told.  May park. */
 int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline);
 

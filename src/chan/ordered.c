@@ -1,38 +1,53 @@
 /* ordered.c - handles of tasks, received in the order in which they were sent.
  *
- * An element begins with a CCTask; the bytes behind it are the user's.  What the channel does not
- * hand on, it joins. */
+ * An element begins with a CCTask; the bytes behind it are the user's.  A task whose handle the
+ * channel does not hand on is joined.
+ *
+ * ORDERED-1  A join that may outlast the cancellation of its caller is made only if that
+ *            cancellation reaches the task as well (cc__task_is_cancelled_with_caller).  Nothing
+ *            need ever end another task, and a cancelled caller must not wait for it.
+ * ORDERED-2  A send never gives up the handle of a task that runs: a send that cannot join the
+ *            task returns the reason, and the handle is still the caller's. */
 #include <ccc/task.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "chan/locked.h"
 #include "sched/fiber.h"
 #include "sched/sched.h"
 
-/* A child of the caller's own nursery is cancelled with the caller, so the caller waits for it
- * in any case.  Nothing that reaches the caller need end another task, so a caller that is
- * cancelled does not wait for that: the task ends by itself. */
-void cc__ordered_see_through(const void *item)
+static CCTask task_of(const void *item)
 {
-	const void *nursery = cc__scope_here();
 	CCTask task;
 
 	memcpy(&task, item, sizeof task);	/* elements need not be aligned */
-	if (nursery != NULL && cc__task_is_child_of(task, nursery))
-		cc__task_join_anyway(task);
-	else if (cc_task_join(task, CC_FOREVER, NULL) != 0)
-		cc_task_detach(task);
+	return task;
+}
+
+/* Joins the task, however long that takes.  0 also if the handle is consumed already; otherwise
+ * the error of cc_task_join (ORDERED-1). */
+static int join_unsent(CCTask task)
+{
+	const int err = cc__task_is_cancelled_with_caller(task)
+	                    ? cc__task_join_anyway(task)
+	                    : cc_task_join(task, CC_FOREVER, NULL);
+
+	return err == EINVAL ? 0 : err;
 }
 
 static int finish_send(CCChan *c, void *item, int result)
 {
+	int err = 0;
+
 	(void)c;
 	if (result == CC__CLOSED)
-		cc__ordered_see_through(item);
-	return result;
+		err = join_unsent(task_of(item));
+	return err != 0 ? err : result;	/* ORDERED-2 */
 }
 
+/* The channel ends, so a handle cannot stay in it.  A task that cannot be joined is detached: its
+ * nursery or its runtime still waits for it. */
 static void empty(CCChan *c)
 {
 	void *item;
@@ -40,8 +55,8 @@ static void empty(CCChan *c)
 	while ((item = cc__locked_take(c)) != NULL)
 		if (c->options.drop != NULL)
 			cc__chan_drop(c, item);
-		else
-			cc__ordered_see_through(item);
+		else if (join_unsent(task_of(item)) != 0)
+			cc_task_detach(task_of(item));
 }
 
 const struct cc__chan_kind cc__ordered = {

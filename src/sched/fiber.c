@@ -354,20 +354,6 @@ int cc__task_join_anyway(CCTask task)
 	return err;
 }
 
-bool cc__task_is_child_of(CCTask task, const void *nursery)
-{
-	struct cc__fiber *f;
-	uint64_t h;
-	bool is;
-
-	if ((f = cc__frame_lock(task, &h)) == NULL)
-		return false;
-	/* Under the lock of a frame that has a task: what it runs does not change. */
-	is = cc__fiber_nursery(f) == nursery;
-	cc__unlock(&f->done.lock);
-	return is;
-}
-
 /* ---- the end of a task as a case of a group ---- */
 
 /* Under cc__frame_lock's lock, which it drops, DONE: whoever decides the group takes it. */

@@ -250,9 +250,6 @@ void cc__fiber_unpark_all(const struct cc__sched *home);
 /* Joins a task however long it takes: neither a cancellation of the caller nor the end of its
  * runtime ends the wait.  0, EINVAL, EDEADLK and ENOTSUP as for cc_task_join. */
 int cc__task_join_anyway(CCTask task);
-/* The task, which has a handle, is a child of that nursery (a struct cc__nursery, not looked
- * at). */
-bool cc__task_is_child_of(CCTask task, const void *nursery);
 
 /* The frame of a handle, locked and WAITED, or DONE; *h is its word.  NULL if the
  * handle means nothing any more. */

@@ -314,6 +314,22 @@ struct cc__scope *cc__scope_here(void)
 	return m != NULL ? m->scope : NULL;
 }
 
+bool cc__task_is_cancelled_with_caller(CCTask task)
+{
+	const void *nursery = cc__scope_here();
+	struct cc__fiber *f;
+	uint64_t h;
+	bool is;
+
+	if ((f = cc__frame_lock(task, &h)) == NULL)
+		return false;
+	/* Under the lock of a frame that has a task: what it runs does not change. */
+	is = cc__fiber_nursery(f) == nursery &&
+	     (nursery != NULL || cc__fiber_home(f) == cc__sched_here());
+	cc__unlock(&f->done.lock);
+	return is;
+}
+
 const cc__a32 *cc__cancel_flag(struct cc__parker *p)
 {
 	/* Relaxed: as above. */

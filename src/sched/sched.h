@@ -113,6 +113,10 @@ struct cc__member **cc__member_slot(struct cc__parker *p);
 /* The innermost scope around the caller, which begins the nursery that it belongs to; NULL: the
  * caller is in no nursery. */
 struct cc__scope *cc__scope_here(void);
+/* Whatever cancels the caller cancels the task too: the task is a child of the caller's innermost
+ * nursery, or neither of them is in a nursery and both belong to one runtime.  False if the
+ * handle is consumed. */
+bool cc__task_is_cancelled_with_caller(CCTask task);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);

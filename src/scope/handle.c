@@ -253,7 +253,9 @@ static int refusal(const CCChan *c, const void *item, size_t size)
 	return c == NULL || c->kind != &cc__ordered || item == NULL || size != c->size ? EINVAL : 0;
 }
 
-/* `item` begins with the handle of a task that has been spawned. */
+/* `item` begins with the handle of a task that has been spawned here.  After any error it is joined,
+ * whatever happens to the caller (ORDERED-1: a child of the innermost nursery, or a task of the
+ * caller's own runtime, is cancelled with the caller). */
 static int send_task(CCChan *c, void *item, size_t size, CCTask task, cc_time deadline)
 {
 	int err;
@@ -261,7 +263,7 @@ static int send_task(CCChan *c, void *item, size_t size, CCTask task, cc_time de
 	memcpy(item, &task, sizeof task);
 	if ((err = cc_chan_send_until(c, item, size, deadline)) == 0)
 		return 0;
-	cc__ordered_see_through(item);	/* does nothing to a handle that is used up */
+	cc__task_join_anyway(task);	/* EINVAL: a send to a closed channel has joined it */
 	memset(item, 0, sizeof task);
 	return err;
 }

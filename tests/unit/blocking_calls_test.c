@@ -58,6 +58,7 @@ struct call {
 	bool unlisted;		/* a thread waits in the kernel, and is not PARKED */
 	bool by_children;	/* not the caller waits, but those that it joins */
 	bool fibers_only;	/* a thread does not wait */
+	const char *(*lacks)(void);	/* what this system lacks for the call, or NULL; NULL: nothing */
 };
 
 static const int NOTHING_DONE = -1;	/* stands for 0 in at_deadline */
@@ -159,6 +160,10 @@ static void check_one(const struct call *call, enum column column, enum kind kin
 
 static void check(const struct call *call, enum column column)
 {
+	const char *lack = call->lacks != NULL ? call->lacks() : NULL;
+
+	if (lack != NULL)
+		SKIP(lack);
 	check_one(call, column, FIBER);
 	if (column == RUNTIME_END)
 		check_one(call, RUNTIME_END_INSIDE, FIBER);
@@ -385,6 +390,27 @@ static int make_recv_task(struct scene *s, cc_time deadline)
 
 	return cc_chan_recv_until(s->chan, &t, sizeof t, deadline);
 }
+
+/* Closed: the send joins the task, which belongs to the other runtime. */
+static void open_closed_ordered(struct scene *s)
+{
+	open_ordered(s);
+	CHECK_EQ(cc_chan_close(s->chan), 0);
+	open_task(s);
+}
+
+static void close_closed_ordered(struct scene *s)
+{
+	close_task(s);
+	close_chan(s);
+}
+
+static int make_send_task(struct scene *s, cc_time deadline)
+{
+	return cc_chan_send_until(s->chan, &s->task, sizeof s->task, deadline);
+}
+EXCEPT_ITS_DEADLINE(closed_ordered_send, .open = open_closed_ordered, .make = make_send_task,
+                    .close = close_closed_ordered)
 
 /* Joins the task inside; a caller that is cancelled lets it go. */
 static int make_chan_free(struct scene *s, cc_time deadline)
@@ -813,17 +839,25 @@ static int make_park_wait(struct scene *s, cc_time deadline)
 }
 ALL_COLUMNS(park_wait, .open = open_nothing, .make = make_park_wait, .close = open_nothing)
 
-/* Without shared futexes the caller finds no space, and stands in for itself. */
+static const char *lacks_shared_futexes(void)
+{
+	CCParkSpace *space = NULL;
+	CCMemory *memory = NULL;
+	int err;
+
+	CHECK_EQ(cc_memory_new(&memory, 4096), 0);
+	err = cc_memory_park_space(memory, &space);
+	CHECK(err == 0 || err == ENOTSUP);
+	CHECK_EQ(cc_memory_close(memory), 0);
+	return err == ENOTSUP ? "no shared futexes" : NULL;
+}
+
 static void open_shared(struct scene *s)
 {
 	void *at = NULL;
 
 	CHECK_EQ(cc_memory_new(&s->memory, 4096), 0);
-	if (cc_memory_park_space(s->memory, &s->space) == ENOTSUP) {
-		s->space = cc_park_space();
-		s->shared = &s->word;
-		return;
-	}
+	CHECK_EQ(cc_memory_park_space(s->memory, &s->space), 0);
 	CHECK_EQ(cc_memory_map(s->memory, &at), 0);
 	s->shared = at;
 }
@@ -837,7 +871,8 @@ static int make_shared_wait(struct scene *s, cc_time deadline)
 {
 	return park_on(s->space, s->shared, deadline);
 }
-ALL_COLUMNS(shared_park_wait, .open = open_shared, .make = make_shared_wait, .close = close_shared)
+ALL_COLUMNS(shared_park_wait, .open = open_shared, .make = make_shared_wait, .close = close_shared,
+            .lacks = lacks_shared_futexes)
 
 /* ---- domains ---- */
 

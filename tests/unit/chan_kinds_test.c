@@ -858,34 +858,6 @@ TEST(tasks_that_are_left_are_joined)	/* covers: SCH-62/u */
 	CHECK_EQ(cc_shutdown(), 0);
 }
 
-static int send_while_cancelled(void *arg)
-{
-	static struct gate g;	/* of one that nobody joins */
-	const CCTask t = spawn(NULL, wait_at, &g);
-
-	while (cc__load(&g.arrived, CC__ACQUIRE) == 0)
-		cc_yield();	/* else a join would run it here */
-	CHECK_EQ(cc_chan_send(arg, &t, sizeof t), EPIPE);
-	CHECK_EQ(cc_task_join(t, CC_NOW, NULL), EINVAL);	/* the handle is used up */
-	cc__store(&g.open, 1, CC__RELEASE);
-	return 0;
-}
-
-/* Who is cancelled cannot wait for its end: it ends alone. */
-TEST(a_task_that_nobody_can_wait_for_is_detached)	/* covers: SCH-62/u */
-{
-	CCChan *c = with_options(sizeof(CCTask), 2, (CCChanOptions){.kind = CC_CHAN_KIND_ORDERED});
-	CCNursery n;
-
-	CHECK_EQ(cc_chan_close(c), 0);
-	CHECK_EQ(cc_nursery_init(&n, NULL), 0);
-	CHECK_EQ(cc_nursery_spawn(&n, NULL, send_while_cancelled, c), 0);
-	CHECK_EQ(cc_nursery_cancel(&n, 0), 0);
-	cc_ignore(cc_nursery_join(&n));
-	CHECK_EQ(cc_chan_free(c), 0);
-	CHECK_EQ(cc_shutdown(), 0);
-}
-
 /* ---- handles of one end ---- */
 
 /* covers: CHN-40/a */

@@ -599,7 +599,7 @@ static int escape(void *rt)
 	return 0;
 }
 
-TEST(task_of_a_failed_send_is_cancelled_and_joined)	/* covers: SCH-62/u */
+TEST(task_of_a_failed_send_is_cancelled_and_joined)	/* covers: RES-73/u, SCH-62/u */
 {
 	for_fiber_and_thread(escape);
 }
@@ -680,7 +680,7 @@ static int closed(void *rt)
 	return 0;
 }
 
-TEST(send_that_finds_the_channel_closed_joins_its_child_uncancellably)	/* covers: SCH-62/u */
+TEST(send_that_finds_the_channel_closed_joins_its_child_uncancellably)	/* covers: RES-73/u, SCH-62/u */
 {
 	for_fiber_and_thread(closed);
 }

@@ -378,6 +378,103 @@ TEST(spawn_and_scopes_evaluate_their_arguments_once)	/* covers: RES-67/u */
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* ---- tasks with a handle ---- */
+
+static cc_task_fn(return_sum, int a, b;)
+{
+	return self->a * 10 + self->b;
+}
+
+static cc_task_fn(return_three)
+{
+	return 3;
+}
+
+static int spawn_tasks(void *arg)
+{
+	static const CCTaskOptions options[] = {
+	    {.name = "first"}, {.name = "second"}, {.name = "x"}};
+	const CCNurseryOptions o = {.policy = CC_NURSERY_SUPERVISE};
+	int values[] = {1, 2, 100}, others[] = {4, 5, 100}, err = -1;
+	int n = 0, h = 0, p = 0, v = 0, w = 0;
+	CCTask handles[9] = {{0}};	/* enough for two evaluations each */
+
+	(void)arg;
+	cc_nursery_scope_with(here, &err, &o) {
+		CCNursery *nurseries[] = {here, here, here, here, NULL};
+
+		CHECK_EQ(cc_spawn_task(nurseries[n++], &handles[h++], return_sum, .a = values[v++],
+		                       .b = others[w++]),
+		         0);
+		CHECK_EQ(cc_spawn_task_with(nurseries[n++], &handles[h++], &options[p++],
+		                            return_sum, .a = values[v++], .b = others[w++]),
+		         0);
+		CHECK_EQ(cc_spawn_task(nurseries[n++], &handles[h++], return_three), 0);
+		CHECK_EQ(cc_spawn_task_with(nurseries[n++], &handles[h++], &options[p++],
+		                            return_three),
+		         0);
+		CHECK_EQ(join(handles[0]) * 100 + join(handles[1]), 1425);
+		CHECK_EQ(join(handles[2]) + join(handles[3]), 6);
+	}
+	CHECK_EQ(n * 1000 + h * 100 + p * 10, 4420);
+	CHECK_EQ(v * 10 + w, 22);
+	CHECK_EQ(handles[4].id, 0);
+	return 0;
+}
+
+TEST(spawn_task_evaluates_its_arguments_once)	/* covers: RES-67/u */
+{
+	CCRuntime *rt = test_runtime_of(1);
+
+	CHECK_EQ(join(spawn(rt, spawn_tasks, NULL)), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+struct block {
+	CCTask task;
+	int number;
+};
+
+cc_chan_type(Blocks, struct block);
+
+static int spawn_and_send(void *arg)
+{
+	const size_t capacities[] = {4, 1};
+	const cc_time deadlines[] = {CC_FOREVER, CC_FOREVER, CC_FOREVER, CC_FOREVER};
+	int values[] = {1, 2, 100}, c = 0, k = 0, d = 0, i = 0, v = 0;
+	struct block items[9] = {{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}}, got;
+	Blocks blocks[5];
+
+	(void)arg;
+	blocks[0] = cc_chan_make_ordered(Blocks, capacities[k++]);
+	CHECK_EQ(k, 1);
+	CHECK_EQ(cc_chan_cap(blocks[0].chan), 4);
+	for (int b = 1; b < 5; b++)
+		blocks[b] = blocks[0];
+	CHECK_EQ(cc_spawn_send(blocks[c++], &items[i++], return_sum, .a = values[v++]), 0);
+	CHECK_EQ(cc_spawn_send_until(blocks[c++], deadlines[d++], &items[i++], return_sum,
+	                             .a = values[v++]),
+	         0);
+	CHECK_EQ(cc_spawn_send(blocks[c++], &items[i++], return_three), 0);
+	CHECK_EQ(cc_spawn_send_until(blocks[c++], deadlines[d++], &items[i++], return_three), 0);
+	CHECK_EQ(c * 1000 + d * 100 + i * 10 + v, 4242);
+	for (int b = 0; b < 4; b++) {
+		CHECK_EQ(cc_recv(blocks[0], &got), 0);
+		CHECK_EQ(got.number, b);
+		CHECK_EQ(join(got.task), b < 2 ? 10 * (b + 1) : 3);
+	}
+	CHECK_EQ(cc_free(blocks[0]), 0);
+	return 0;
+}
+
+TEST(spawn_send_evaluates_its_arguments_once)	/* covers: RES-67/u */
+{
+	CCRuntime *rt = test_runtime_of(1);
+
+	CHECK_EQ(join(spawn(rt, spawn_and_send, NULL)), 0);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 /* Whatever way they are left. */
 TEST(a_scope_evaluates_its_arguments_once)
 {
