@@ -691,12 +691,14 @@ static void note_sleep(enum cc__event kind, const void *who, uint64_t a, uint64_
 	(void)a;
 	if (kind == CC__EV_SLEEP)
 		timed.began = cc_now();
-	if (kind != CC__EV_AWAKE || b != CC__TIMED_OUT || (n = w->fruitless) >= WAITS)
+	if (kind != CC__EV_AWAKE || b != CC__TIMED_OUT)
 		return;
-	length = cc_now() - timed.began;
-	timed.cut[n] |= length < timed_wait(n, timed_most);
-	if (timed.shortest[n] == 0 || length < timed.shortest[n])
-		timed.shortest[n] = length;
+	if ((n = w->fruitless) < WAITS) {	/* there may be a wait more than the test asks for */
+		length = cc_now() - timed.began;
+		timed.cut[n] |= length < timed_wait(n, timed_most);
+		if (timed.shortest[n] == 0 || length < timed.shortest[n])
+			timed.shortest[n] = length;
+	}
 	cc__add(&timed.count, 1, CC__RELEASE);
 }
 
@@ -716,9 +718,12 @@ static void wake_in_vain(CCRuntime *rt)
 {
 	for (uint32_t n = 1; n <= WAITS; n++) {
 		const uint32_t before = cc__load(&timed.count, CC__ACQUIRE);
+		uint64_t looks;
 
 		wake_for_nothing(rt);
-		TEST_UNTIL(cc__load(&timed.count, CC__ACQUIRE) != before);
+		/* Without a timed wait after the wake, it is tried again. */
+		TEST_UNTIL(cc__load(&timed.count, CC__ACQUIRE) != before ||
+		           sleeps_for_good(rt, &looks));
 	}
 	join(spawn(rt, nothing, NULL));
 	until_asleep(rt, 1);
