@@ -434,9 +434,11 @@ static void watched_by_one_of_two(void)
 }
 SCENARIO(idle_watch_finds_a_push, .conserve = counts_right, .spurious = MC_NONE, .init = watched,
          .body = {push_and_hog, work_1}, .daemon = 2, .bound = 2, .final = one_taken)
+/* covers: RES-72/m, WKG-04/m, WKG-05/m, LIF-13/m */
 SCENARIO(idle_watch_ends_and_pushes_wake, .conserve = counts_right, .spurious = MC_NONE,
          .init = watched, .body = {push_twice_and_hog, work_1}, .daemon = 2, .bound = 2, .weak = 1,
          .final = two_taken)
+/* covers: RES-72/m, WKG-07/m */
 SCENARIO(idle_one_watches_one_sleeps, .conserve = counts_right, .spurious = MC_NONE, .timeouts = 1,
          .init = watched_by_one_of_two, .body = {push_twice_and_hog, hog_1, hog_2}, .weak = MC_NONE,
          .bound = 1, .final = two_taken)

@@ -756,7 +756,7 @@ static void check_times(cc_time idle_wait)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-TEST(timed_waits_double_from_a_tenth_of_a_millisecond_to_two)	/* covers: WKG-15/u */
+TEST(timed_waits_double_from_a_tenth_of_a_millisecond_to_two)	/* covers: WKG-15/u, RES-72/u */
 {
 	check_times(5 * CC_MSEC);
 	check_times(CC_MSEC);	/* the configured limit is less */
