@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include "kernel.h"
+#include "os/fork.h"
 #include "page.h"
 #include "process.h"
 #include "timer.h"
@@ -185,6 +186,10 @@ void cc__poll_ring(struct cc__bell *bell)
 	(void)bell;
 	CC__UNREACHABLE("thread: a bell");
 }
+
+/* There is no fork here: the word only counts cancelled scopes. */
+static cc__a32 mark = {1};
+struct cc__fork_mark cc__fork_mark = {{&mark}};
 
 void thread_expire(cc_time now)
 {
