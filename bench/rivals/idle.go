@@ -18,8 +18,8 @@ import (
 
 func argument(name string, otherwise int) int {
 	for _, word := range os.Args[2:] {
-		if value, found := strings.CutPrefix(word, name+"="); found {
-			n, err := strconv.Atoi(value)
+		if strings.HasPrefix(word, name+"=") {
+			n, err := strconv.Atoi(strings.TrimPrefix(word, name+"="))
 			if err != nil {
 				panic(err)
 			}

@@ -15,7 +15,10 @@ idle_rivals() {
 	! command -v go >/dev/null ||
 		! (cd bench/rivals && GO111MODULE=off go build -o "$dir/go" idle.go) >>"$log" 2>&1 || echo go
 	! cc -O2 -o "$dir/libuv" bench/rivals/light_uv.c -luv >>"$log" 2>&1 || echo libuv
-	! (cd bench/rivals/tokio && cargo build -q --release --offline --target-dir "$dir/target" &&
+	# Debian's crates (librust-tokio-dev, librust-libc-dev).
+	! (cd bench/rivals/tokio && cargo build -q --release --offline --target-dir "$dir/target" \
+		--config 'source.crates-io.replace-with="debian"' \
+		--config 'source.debian.directory="/usr/share/cargo/registry"' &&
 		cp "$dir/target/release/idle" "$dir/tokio") >>"$log" 2>&1 || echo tokio
 }
 
