@@ -63,9 +63,11 @@ static int let_a_deadline_pass(void *rt)
 	int err = 0;
 
 	o.deadline = cc_after(5 * CC_MSEC);
-	cc_nursery_scope_with(n, &err, &o)
-		CHECK_EQ(cc_nursery_spawn(n, NULL, yield_until_told, &l), 0);
-	CHECK_EQ(err, ETIMEDOUT);
+	cc_nursery_scope_with(n, &err, &o) {
+		CHECK_EQ(yield_until_told(&l), ECANCELED);
+		CHECK_EQ(cc_cancel_reason(), ETIMEDOUT);
+	}
+	CHECK_EQ(cc_yield(), 0);
 	return 0;
 }
 

@@ -182,7 +182,7 @@ static void check_meeting(const struct scenario *s, unsigned workers)
 	CHECK_EQ(lines(text, "* waits *"), 1);
 }
 
-TEST(waker_and_reason_are_told)	/* covers: CHN-49/u */
+TEST(waker_and_reason_are_told)	/* covers: CHN-49/u, CHN-54/u */
 {
 	static const struct scenario all[] = {
 	    {.child = hand_over, .verb = "receive", .reason = "CC_CHAN_NOTIFY_DATA"},
@@ -195,7 +195,7 @@ TEST(waker_and_reason_are_told)	/* covers: CHN-49/u */
 			check_meeting(&all[i], workers);
 }
 
-TEST(close_is_told_as_the_reason)	/* covers: CHN-49/u */
+TEST(close_is_told_as_the_reason)	/* covers: CHN-49/u, CHN-54/u */
 {
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		const char *text = printed(close_it, &workers);
@@ -214,7 +214,7 @@ TEST(close_is_told_as_the_reason)	/* covers: CHN-49/u */
 }
 
 /* Nothing but the waiter itself ended its wait. */
-TEST(waits_that_end_without_a_waker_say_why)	/* covers: CHN-49/u */
+TEST(waits_that_end_without_a_waker_say_why)	/* covers: CHN-49/u, CHN-54/u */
 {
 	static const struct scenario all[] = {
 	    {be_late, ", with a deadline", "CC_CHAN_NOTIFY_NONE, timed out", "ETIMEDOUT"},
@@ -319,7 +319,7 @@ static void check_waits(const char *text, unsigned waiter, int *at)
 		*at = each[i] > *at ? each[i] : *at;
 }
 
-TEST(select_tells_its_cases_the_winner_and_the_losers)	/* covers: CHN-49/u */
+TEST(select_tells_its_cases_the_winner_and_the_losers)	/* covers: CHN-49/u, CHN-54/u */
 {
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		const char *text = printed(select_and_meet, &workers);
@@ -340,7 +340,7 @@ TEST(select_tells_its_cases_the_winner_and_the_losers)	/* covers: CHN-49/u */
 	}
 }
 
-TEST(select_that_no_channel_wins_tells_what_did)	/* covers: CHN-49/u */
+TEST(select_that_no_channel_wins_tells_what_did)	/* covers: CHN-49/u, CHN-54/u */
 {
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		const char *text = printed(select_and_set, &workers);
@@ -375,7 +375,7 @@ static void select_at_once(void *unused)
 	MUST(cc_select_in_order(cases, 4, CC_FOREVER, NULL) == 0);
 }
 
-TEST(select_tells_cases_that_make_no_sense)	/* covers: CHN-49/u */
+TEST(select_tells_cases_that_make_no_sense)	/* covers: CHN-49/u, CHN-54/u */
 {
 	const char *text = printed(select_at_once, NULL);
 	int at = -1;
