@@ -31,6 +31,21 @@ static inline CCChan *chan_named(const char *name, size_t capacity)
 	return c;
 }
 
+/* Tasks: one send, one receive. */
+static inline int send_one(void *c)
+{
+	const int v = 1;
+
+	return cc_chan_send(c, &v, sizeof v);
+}
+
+static inline int recv_one(void *c)
+{
+	int v;
+
+	return cc_chan_recv(c, &v, sizeof v);
+}
+
 /* One line for the parent: the id of a task under a name. */
 static inline void tell_id(const char *name, uint64_t id)
 {

@@ -291,7 +291,7 @@ static int check_and_write(struct stream *s)
 
 /* ---- a file ---- */
 
-/* Chunks live in the nursery's arena: whatever happens, they are there until all who use them
+/* Chunks live in the nursery's arena: whatever happens, they are there until all fibers that use them
  * have ended, and need not be collected. */
 static int fill(CCNursery *n, Chunks pool)
 {

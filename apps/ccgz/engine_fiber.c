@@ -84,7 +84,7 @@ static void destroy_block(void *context, void *item)
 	job->block_free(*block);
 }
 
-/* An item that nobody received, because something failed. */
+/* An item that was not received, because something failed. */
 static void drop_item(void *context, void *dropped)
 {
 	Pool *pool = context;

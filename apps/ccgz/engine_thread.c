@@ -16,7 +16,7 @@ enum state { FREE, READY, BUSY, DONE };
 
 struct slot {
 	enum state state;	/* mutex */
-	struct block *block;	/* that of who has the slot by its state; NULL: not needed so far */
+	struct block *block;	/* of the thread that has the slot, as its state says; NULL: not needed so far */
 };
 
 struct ring {

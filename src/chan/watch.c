@@ -22,7 +22,7 @@ struct times {
 
 struct cc__chan_record {
 	CCChan *chan;	/* constant while there are users */
-	/* Of the channel, which the one who frees it no longer is (WATCH-1).  0: the record is in
+	/* Of the channel; the caller that frees it no longer counts (WATCH-1).  0: the record is in
 	 * its slab, or on its way there. */
 	cc__a32 users;
 	cc__a32 reported;	/* 1: its times have been printed */

@@ -93,7 +93,7 @@ bool cc__pages_wipe_on_fork(void *p, size_t size)
 	return madvise(p, size, MADV_WIPEONFORK) == 0 && !nods_at_everything(p, size);
 }
 
-int cc__pages_guard(void *p, size_t size, enum cc__guard how)
+int cc__pages_guard(void *p, size_t size, enum cc__guard_kind how)
 {
 	int r = how == CC__GUARD_LIGHT ? madvise(p, size, MADV_GUARD_INSTALL)
 	                               : mprotect(p, size, PROT_NONE);
@@ -101,7 +101,7 @@ int cc__pages_guard(void *p, size_t size, enum cc__guard how)
 	return r == 0 ? 0 : errno;
 }
 
-enum cc__guard cc__guard_best(void)
+enum cc__guard_kind cc__guard_best(void)
 {
 	const size_t page = cc__page_size();
 	void *p = cc__pages_map(page);

@@ -28,12 +28,12 @@ void cc__pages_populate(void *p, size_t size);
 /* How a page is made to trap.  LIGHT leaves the mapping in one piece
  * (MADV_GUARD_INSTALL, Linux 6.13); SPLIT costs two mappings of the
  * vm.max_map_count that a process may have. */
-enum cc__guard { CC__GUARD_LIGHT, CC__GUARD_SPLIT };
+enum cc__guard_kind { CC__GUARD_LIGHT, CC__GUARD_SPLIT };
 
 /* The better one that works here. */
-enum cc__guard cc__guard_best(void);
+enum cc__guard_kind cc__guard_best(void);
 /* 0 or an error number. */
-int cc__pages_guard(void *p, size_t size, enum cc__guard how);
+int cc__pages_guard(void *p, size_t size, enum cc__guard_kind how);
 
 /* vm.max_map_count, or its usual default where it cannot be read. */
 long cc__map_count_max(void);

@@ -3,7 +3,7 @@
  * C1  Entries are written, and completions read, under one lock, which nobody holds in an
  *     enter.  So a sibling submits and wakes while others are parked.
  * C2  User data with the highest byte of CC_CAP_CLIENT_DATA are the client's: they name a slot,
- *     and which use of it.  Nobody else can submit them.
+ *     and which use of it.  No other submission has them.
  * C3  Whoever reads completions reads all that are there, and puts each where it belongs: the
  *     client's into their slots, others on a shelf.  A strand whose completion was read by
  *     another finds the result in its slot.

@@ -231,7 +231,8 @@ static bool unattended(const struct cc__idle *i, const struct cc__idle_ops *ops,
 static void fence_after_search(struct cc__idle *i)
 {
 	/* Relaxed, both: written before its writer stopped searching, which the caller's
-	 * decrement has acquired; nobody else stops last meanwhile. */
+	 * decrement has acquired.  Another worker may stop last meanwhile and miss the mark: this
+	 * one sees what is left. */
 	if (cc__load(&i->watch_ended, CC__RELAXED) != 0) {
 		cc__store(&i->watch_ended, 0, CC__RELAXED);
 		cc__fence_heavy();	/* against the light fence of a push */

@@ -34,7 +34,7 @@
  *     from outside comes here afterwards, when the fiber may have run and its
  *     runtime ended.  A stray wake makes the next owner look around, no more.
  *
- * I9  A push that relies on a watch passes a light fence only.  So the last one who stops
+ * I9  A push that relies on a watch passes a light fence only.  So the last worker that stops
  *     searching after a watch has ended pays for a heavy fence before it looks for what is
  *     left; in all other cases a full fence of its own is enough (I3).
  *

@@ -433,7 +433,7 @@ static bool guard(const struct cc__stack_pool *p, const struct cc__stack *s)
 	const size_t size = p->shelf[cc__stack_order(s)].guard_size;
 
 	return p->hooks.acquire != NULL ||
-	       cc__pages_guard(cc__stack_bottom(s) - size, size, (enum cc__guard)p->guard) == 0;
+	       cc__pages_guard(cc__stack_bottom(s) - size, size, (enum cc__guard_kind)p->guard) == 0;
 }
 
 /* One that could not be guarded, for the next try.  Under the lock. */

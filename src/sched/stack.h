@@ -82,7 +82,7 @@ struct cc__stack_shelf {
 
 struct cc__stack_pool {
 	/* Constant after init. */
-	int guard;		/* enum cc__guard */
+	int guard;		/* enum cc__guard_kind */
 	long map_max;		/* vm.max_map_count */
 	size_t ceiling;		/* most stacks at once */
 	bool ceiling_is_maps;	/* by vm.max_map_count, not by stacks_max */

@@ -48,7 +48,7 @@ void cc__root_init(struct cc__root *r)
 /* C6 */
 static void uncount(struct cc__scope *s)
 {
-	if (cc__load(&s->flag, CC__RELAXED) != 0)	/* Relaxed: nobody is inside */
+	if (cc__load(&s->flag, CC__RELAXED) != 0)	/* Relaxed: no member is inside */
 		cc__fork_count_cancelled(-1);
 }
 

@@ -65,7 +65,7 @@ extern cc__a64 cc__cancels;	/* so many, in the process */
 
 /* All zero but for root.scope.root. */
 void cc__root_init(struct cc__root *r);
-/* Nobody is below it. */
+/* No scope and no member is below it. */
 void cc__root_close(struct cc__root *r);
 /* `s` is all zero but for `shield`. */
 void cc__scope_open(struct cc__scope *s, struct cc__scope *around);

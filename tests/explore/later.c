@@ -12,10 +12,12 @@
 
 #define SHIM_REAL_SLAB
 #define SHIM_SCHEDULER
+#define SHIM_REAL_LATER
 #include "shim_pages.h"
 #include "shim_wait.h"
 #include "sched/later.h"
 #include "sched/worker.h"
+#include "shim_frames.h"
 #include "shim_stacks.h"
 
 enum { WHEN = 2 * CC_SEC / CC__TIMER_UNIT * CC__TIMER_UNIT };	/* the clock begins at one */
@@ -29,22 +31,6 @@ static cc__a32 begun[2];
 static bool recalled[2];	/* each recaller's own */
 
 /* ---- the rest of the runtime ---- */
-
-struct cc__frame_cache *cc__frame_cache_here(void)
-{
-	return NULL;
-}
-
-bool cc__sched_run_here(CCTask t, int *result)
-{
-	(void)t, (void)result;
-	return false;
-}
-
-void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
-{
-	(void)f, (void)bottom, (void)size;
-}
 
 struct cc__worker *cc__worker_here(void)
 {

@@ -14,6 +14,7 @@
 #include "shim_wait.h"
 #include "chan/settings.h"
 #include "scope/handle.h"
+#include "shim_nursery.h"
 
 /* ---- what is around it ---- */
 
@@ -34,13 +35,6 @@ struct cc__member **cc__member_slot(struct cc__parker *p)
 		if (p == &child[i].f.parker)
 			return &child[i].stack.member;
 	return &((struct cc__thread *)(void *)p)->member;
-}
-
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
-{
-	struct cc__member *m = *cc__member_slot(p);
-
-	return m != NULL ? cc__member_flag(m) : NULL;
 }
 
 /* A frame for one more. */
@@ -65,24 +59,6 @@ void cc__schedule(struct cc__parker *p)
 	cc__store(&c->started, 1, CC__RELEASE);
 }
 
-void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
-{
-	(void)p, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
-{
-	(void)p;
-	mc_fail("fiber_waiter: a thread has its own");
-}
-
-void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
-{
-	(void)w, (void)f;
-	mc_fail("shim: nobody is a worker");
-}
-
 int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options)
 {
 	(void)s, (void)options;
@@ -101,23 +77,10 @@ uint64_t cc__ids_take(struct cc__thread *t)
 	return 1;
 }
 
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
-{
-	(void)s, (void)out, (void)options, (void)main, (void)arg;
-	mc_fail("shim: nobody has a deadline");
-}
-
 struct cc__child *cc__sched_child_here(const void *nursery, struct cc__below *p)
 {
 	(void)nursery, (void)p;
 	return NULL;
-}
-
-void cc__sched_child_ended(struct cc__below *p, struct cc__child *c, int result)
-{
-	(void)p, (void)c, (void)result;
-	mc_fail("shim: nothing is run in place");
 }
 
 struct cc__child *cc__sched_child_next(const void *nursery, int result)
@@ -138,47 +101,14 @@ bool cc__stack_pool_stock(struct cc__stack_pool *p, unsigned order)
 	return cc__stack_order_for(p, 0) == 0;
 }
 
-void cc__locals_end(struct cc__member **place)
-{
-	(void)place;
-	mc_fail("shim: nobody has locals");
-}
-
 CCRuntime *cc_runtime_current(void)
 {
 	return (CCRuntime *)(void *)&sched;
 }
 
-int cc_chan_close(CCChan *chan)
-{
-	(void)chan;
-	return 0;
-}
-
-void cc__chan_guard(CCChan *c, struct cc__guard *g)
-{
-	(void)c, (void)g;
-}
-
-void cc__chan_unguard(CCChan *c, const struct cc__guard *g)
-{
-	(void)c, (void)g;
-}
-
-int cc_task_recall(CCTask task)
-{
-	(void)task;
-	mc_fail("shim: nobody has a deadline");
-}
-
 int cc_task_detach(CCTask task)
 {
 	return cc_task_recall(task);
-}
-
-void cc__nursery_free_arena(struct cc__nursery *n)
-{
-	(void)n;
 }
 
 void cc__nursery_drop_handles(struct cc__nursery *n)

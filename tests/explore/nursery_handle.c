@@ -14,37 +14,16 @@
 #define SHIM_REAL_SLAB
 #define SHIM_CANCEL
 #define SHIM_SCHEDULER
+#include "shim_pages.h"
 #include "shim_wait.h"
 #include "chan/settings.h"
 #include "sched/later.h"
 #include "scope/handle.h"
+#include "shim_frames.h"
+#include "shim_nursery.h"
 #include "shim_stacks.h"
 
 /* ---- what is around it ---- */
-
-/* As in shim_pages.h, which cannot be included beside chan/chan.h: os/pages.h and that header both
- * have a tag cc__guard. */
-enum { PAGES = 6 << 20 };
-static _Alignas(4096) char pages[PAGES];
-static size_t pages_used;
-
-void *cc__pages_map(size_t size)
-{
-	void *p = pages + pages_used;
-
-	pages_used += size;
-	return pages_used <= PAGES ? p : NULL;
-}
-
-void *cc__pages_map_dense(size_t size)
-{
-	return cc__pages_map(size);
-}
-
-void cc__pages_populate(void *p, size_t size)
-{
-	(void)p, (void)size;
-}
 
 enum { CHILDREN = 2, RESULT = 40 };
 
@@ -69,13 +48,6 @@ struct cc__scope *cc__scope_here(void)
 	return NULL;
 }
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
-{
-	struct cc__member *m = *cc__member_slot(p);
-
-	return m != NULL ? cc__member_flag(m) : NULL;
-}
-
 /* The second child waits as a thread does. */
 void cc__schedule(struct cc__parker *p)
 {
@@ -88,29 +60,6 @@ void cc__schedule(struct cc__parker *p)
 		cc__init(&p->word, CC__THREAD_BIT | CC__OWNED);
 	cc__store(&c->f->stack, &c->stack, CC__RELAXED);
 	cc__store(&c->started, 1, CC__RELEASE);
-}
-
-void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
-{
-	(void)p, (void)ticket, (void)deadline;
-	mc_fail("switch_away: a thread has no other stack");
-}
-
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
-{
-	(void)p;
-	mc_fail("fiber_waiter: a thread has its own");
-}
-
-void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
-{
-	(void)w, (void)f;
-	mc_fail("shim: nobody is a worker");
-}
-
-struct cc__frame_cache *cc__frame_cache_here(void)
-{
-	return NULL;
 }
 
 int cc__nursery_spawn_joinable_copy(CCNursery *n, CCTask *out, struct cc__handles *keep,
@@ -129,13 +78,6 @@ uint64_t cc__ids_take(struct cc__thread *t)
 	return ++last;
 }
 
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
-{
-	(void)s, (void)out, (void)options, (void)main, (void)arg;
-	mc_fail("shim: nobody has a deadline");
-}
-
 int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
                   void *arg)
 {
@@ -149,51 +91,10 @@ struct cc__child *cc__sched_child_here(const void *n, struct cc__below *p)
 	return NULL;
 }
 
-void cc__sched_child_ended(struct cc__below *p, struct cc__child *c, int result)
-{
-	(void)p, (void)c, (void)result;
-	mc_fail("shim: nothing is run in place");
-}
-
 struct cc__child *cc__sched_child_next(const void *n, int result)
 {
 	(void)n, (void)result;
 	return NULL;
-}
-
-bool cc__sched_run_here(CCTask t, int *result)
-{
-	(void)t, (void)result;
-	return false;
-}
-
-void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
-{
-	(void)f, (void)bottom, (void)size;
-}
-
-bool cc__later_take(struct cc__fiber *f)
-{
-	(void)f;
-	return false;
-}
-
-void cc__later_begin(struct cc__fiber *f)
-{
-	(void)f;
-	mc_fail("later: nobody begins later here");
-}
-
-int cc_task_recall(CCTask task)
-{
-	(void)task;
-	mc_fail("shim: nobody has a deadline");
-}
-
-void cc__locals_end(struct cc__member **place)
-{
-	(void)place;
-	mc_fail("shim: nobody has locals");
 }
 
 CCRuntime *cc_runtime_current(void)
@@ -201,31 +102,10 @@ CCRuntime *cc_runtime_current(void)
 	return (CCRuntime *)(void *)&sched;
 }
 
-int cc_chan_close(CCChan *chan)
-{
-	(void)chan;
-	return 0;
-}
-
 int cc_chan_send_until(CCChan *c, const void *item, size_t size, cc_time deadline)
 {
 	(void)c, (void)item, (void)size, (void)deadline;
 	mc_fail("shim: nobody has a channel");
-}
-
-void cc__chan_guard(CCChan *c, struct cc__guard *g)
-{
-	(void)c, (void)g;
-}
-
-void cc__chan_unguard(CCChan *c, const struct cc__guard *g)
-{
-	(void)c, (void)g;
-}
-
-void cc__nursery_free_arena(struct cc__nursery *n)
-{
-	(void)n;
 }
 
 static void *get_memory(void *context, size_t size)

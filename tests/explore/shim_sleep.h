@@ -73,7 +73,7 @@ static void search(void)
 	}
 	cc__idle_found(idle, &ops, NULL);
 }
-/* Somebody else has searched, and stops: it has found something, or ends. */
+/* Another worker has searched, and stops: it has found something, or ends. */
 static void other_searches(void)
 {
 	two_workers();

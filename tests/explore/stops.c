@@ -1,6 +1,6 @@
 /* stops.c - a worker stops searching and runs what it has found, or ends a watch, while another
  * pushes and leaves the wake to it (I3, I9 in idle.h).  The light fence of a push is none here,
- * so what counts is the full fence of those who rely on a searcher, and the heavy fence after
+ * so what counts is the full fence of pushes that rely on a searcher, and the heavy fence after
  * a watch.
  *
  * sources: base/lock.c sched/idle.c sched/runq.c wait/slab.c */
@@ -60,7 +60,7 @@ SCENARIO(stops_push_beside_a_watch_that_ends, .init = third_beside_a_watch,
 SCENARIO(stops_push_to_a_target_beside_a_watch_that_ends, .init = other_watched,
          .body = {push_to_the_other, end_watch_and_find}, .final = sleeper_is_woken)
 
-/* The one who was on watch stops first: who stops last pays for it. */
+/* The worker that was on watch stops first: the one that stops last pays for it. */
 static void third_and_two_searchers(void)
 {
 	third_beside_a_watch();

@@ -12,35 +12,8 @@
 #include "sched/later.h"
 #include "sched/fiber.h"
 #include "sched/sched.h"
+#include "shim_frames.h"
 #include "shim_stacks.h"
-
-struct cc__frame_cache *cc__frame_cache_here(void)
-{
-	return NULL;
-}
-
-bool cc__later_take(struct cc__fiber *f)
-{
-	(void)f;
-	return false;
-}
-
-void cc__later_begin(struct cc__fiber *f)
-{
-	(void)f;
-	mc_fail("later: nobody begins later here");
-}
-
-bool cc__sched_run_here(CCTask t, int *result)
-{
-	(void)t, (void)result;
-	return false;
-}
-
-void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size)
-{
-	(void)f, (void)bottom, (void)size;
-}
 
 static struct cc__sched home;
 static CCTask task[2];	/* the second: the frame's next life */

@@ -225,7 +225,7 @@ class Reasons(Tree):
 
 
 class Sample(Tree):
-    """Claims drawn for somebody who checks them."""
+    """Claims drawn for a reader, to be checked."""
 
     def setUp(self):
         super().setUp()

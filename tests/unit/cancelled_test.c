@@ -188,7 +188,7 @@ TEST(yield_in_a_forked_child_tells_nothing)
 	for_fiber_and_thread(fork_here);
 }
 
-/* ---- who was cancelled ---- */
+/* ---- tasks that were cancelled ---- */
 
 struct view {
 	uint64_t id;

@@ -93,20 +93,6 @@ TEST(debug_shows_every_operation)	/* covers: CHN-49/u, CHN-54/u, SCH-82/u */
 
 /* ---- tasks ---- */
 
-static int send_one(void *c)
-{
-	const int v = 1;
-
-	return cc_chan_send(c, &v, sizeof v);
-}
-
-static int recv_one(void *c)
-{
-	int v;
-
-	return cc_chan_recv(c, &v, sizeof v);
-}
-
 static void talk(void *workers)
 {
 	CCRuntime *rt;

@@ -21,20 +21,6 @@ static CCRuntime *start(const void *workers)
 	return workers_new(*(const unsigned *)workers, USUAL);
 }
 
-static int send_one(void *c)
-{
-	const int v = 1;
-
-	return cc_chan_send(c, &v, sizeof v);
-}
-
-static int recv_one(void *c)
-{
-	int v;
-
-	return cc_chan_recv(c, &v, sizeof v);
-}
-
 static void until_parked(CCTask t)
 {
 	TEST_UNTIL(state_of(t) == CC__PARKED);

@@ -22,24 +22,24 @@ idle_rivals() {
 		cp "$dir/target/release/idle" "$dir/tokio") >>"$log" 2>&1 || echo tokio
 }
 
-# idle_run WHO CASE [ARGUMENT...]: one run with two workers, its line into $out/idle/WHO.CASE.
+# idle_run RUNTIME CASE [ARGUMENT...]: one run with two workers, its line into $out/idle/RUNTIME.CASE.
 idle_run() {
-	local who=$1 name=$2 dir=$out/idle line
+	local runtime=$1 name=$2 dir=$out/idle line
 	shift 2
-	case $who-$name in
+	case $runtime-$name in
 	ccc-*) line=$(build/release/bench/ccc-bench "$name" workers=2 "$@" 2>>"$log") ;;
-	*-light_load) line=$("$dir/client" 1000 "$dir/$who" "$name" workers=2 2>>"$log") ;;
-	*) line=$("$dir/$who" "$name" workers=2 "$@" 2>>"$log") ;;
+	*-light_load) line=$("$dir/client" 1000 "$dir/$runtime" "$name" workers=2 2>>"$log") ;;
+	*) line=$("$dir/$runtime" "$name" workers=2 "$@" 2>>"$log") ;;
 	esac
-	echo "$who $name $*: $line" >>"$log"
-	echo "$line" >>"$dir/$who.$name.${*//[^0-9a-z]/}"
+	echo "$runtime $name $*: $line" >>"$log"
+	echo "$line" >>"$dir/$runtime.$name.${*//[^0-9a-z]/}"
 }
 
-# idle_figure WHO CASE FIELD [ARGUMENT...]: the median of the rounds.
+# idle_figure RUNTIME CASE FIELD [ARGUMENT...]: the median of the rounds.
 idle_figure() {
-	local who=$1 name=$2 field=$3
+	local runtime=$1 name=$2 field=$3
 	shift 3
-	fields "$field" <"$out/idle/$who.$name.${*//[^0-9a-z]/}" | median
+	fields "$field" <"$out/idle/$runtime.$name.${*//[^0-9a-z]/}" | median
 }
 
 # The larger of two numbers.
@@ -60,25 +60,25 @@ idle_delay() {
 }
 
 idle() {
-	local round who name rivals
+	local round runtime name rivals
 	rivals=$(idle_rivals) || { show idle none built FAIL; return; }
 	rm -f "$out"/idle/*.start_delay* "$out"/idle/*.light_load*
 	for ((round = 0; round < idle_rounds; round++)); do
-		for who in ccc $rivals; do
-			if [ "$who" != libuv ]; then
+		for runtime in ccc $rivals; do
+			if [ "$runtime" != libuv ]; then
 				for name in start_delay_20 start_delay_4; do
-					idle_run "$who" $name
+					idle_run "$runtime" $name
 				done
-				idle_run "$who" start_delay_20 talk=50
+				idle_run "$runtime" start_delay_20 talk=50
 			fi
-			idle_run "$who" light_load
+			idle_run "$runtime" light_load
 		done
 	done
 	idle_delay start_delay_20
 	idle_delay start_delay_4
 	most start_after_talk_p99_us "$(idle_figure ccc start_delay_20 delay_p99_us talk=50)" 3000
-	for who in $rivals; do
-		show "light_load_cpu_us_$who" "$(idle_figure "$who" light_load cpu_us_per_request)" told ok
+	for runtime in $rivals; do
+		show "light_load_cpu_us_$runtime" "$(idle_figure "$runtime" light_load cpu_us_per_request)" told ok
 	done
 	[ ! -s "$out/idle/go.light_load." ] ||
 		most light_load_cpu_us "$(idle_figure ccc light_load cpu_us_per_request)" \
