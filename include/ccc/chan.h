@@ -119,7 +119,8 @@ typedef struct CCChanOptions {
 
 #define CC_CHAN_SIZE_MAX ((size_t)1 << 24)     /* largest element size in bytes */
 #define CC_CHAN_CAPACITY_MAX ((size_t)1 << 31) /* largest capacity in elements */
-#define CC_CHAN_DROP_MAX 4096                  /* largest element with DROP_OLD and `drop`, or of OWNED */
+/* Largest element size in bytes of an OWNED channel, and with DROP_OLD and `drop`. */
+#define CC_CHAN_DROP_MAX 4096
 
 /* ---- life ---- */
 
