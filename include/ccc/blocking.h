@@ -1,4 +1,4 @@
-/* blocking.h - calls that block the thread they are made on. */
+/* blocking.h - run calls that block their thread. */
 #ifndef CCC_BLOCKING_H
 #define CCC_BLOCKING_H
 
@@ -8,29 +8,34 @@
 extern "C" {
 #endif
 
-/* Run fn(arg) where it may block: on an OS thread that the calling fiber's runtime
- * keeps for such calls.  The fiber waits meanwhile, its worker runs others; *result
- * (NULL: not wanted) is what fn returned.  0 after fn has run: once fn has a thread, neither
- * a deadline nor a cancellation ends the call.  EINVAL: no fn.
+/* Runs `fn(arg)` on an OS thread that the calling fiber's runtime keeps for blocking calls.  The
+ * fiber waits while its worker runs other fibers.  If `result` is not NULL, *result receives what
+ * `fn` returned.  Once `fn` has a thread, neither a deadline nor a cancellation ends the call.
  *
- * The runtime has a limited number of these threads (blocking_max).  Calls beyond it wait for
- * their turn, first come, first served: one that only another call's end would
- * end must not be made from behind that many.  A call that waits for its turn is a
- * cancellation point: ECANCELED, or ETIMEDOUT if it was a nursery's deadline, and fn has not
- * been called.  A call that finds a thread runs fn though its caller is cancelled.
+ * The runtime has at most blocking_max such threads.  Calls beyond the limit queue in the order of
+ * their arrival.  A call that can only finish when another queued call has run will deadlock.  A
+ * call that waits in the queue is a cancellation point; a call that finds a thread at once runs
+ * `fn` even if the caller is cancelled.
  *
- * Inside, fn is a thread like any other: cc_fiber_id() is 0, everything that a
- * thread may call can be called, a runtime of NULL means the default one.  It
- * blocks the program's signals as a worker does (runtime.h), and its errno does not come back.
+ * `fn` runs in an ordinary thread: cc_fiber_id() is 0, it may call all that a thread may call, and
+ * a runtime of NULL means the default one.  The thread blocks the program's signals as a worker
+ * does (runtime.h).  The errno of `fn` does not reach the caller.  If the caller is a thread, or no
+ * thread can be started, `fn` runs in the calling thread.
  *
- * What a call costs beside fn itself: about 1 us if a thread of the runtime has ended another
- * call within the last microseconds and has a processor of its own, as in a loop of calls;
- * else two switches between threads, about 10 us.  A call that does not block, such as a read
- * of 64 KB that are in memory (15 us), is not much dearer through cc_blocking; a loop over small
- * ones is.  (Measured: bench blocking_call, blocking_file.)
+ * A call costs about 1 us beside `fn` if a thread of the runtime has finished another call within
+ * the last microseconds and has a CPU of its own, as in a loop of calls.  Otherwise it costs two
+ * switches between threads, about 10 us.  So a call that does not block, such as a read of 64 KB
+ * that are in memory (15 us), is not much slower through cc_blocking, but a loop of small calls is.
+ * (Measured by bench blocking_call and blocking_file.)
  *
- * Called by a thread, or where no thread can be had, fn runs on the spot.  Any
- * thread; may park. */
+ * Returns 0 after `fn` has run, or
+ *   EINVAL      `fn` is NULL
+ *   ECANCELED   the caller was cancelled while it waited in the queue
+ *   ETIMEDOUT   the deadline of a nursery passed while the caller waited in the queue
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error `fn` was not called.
+ *
+ * Any thread.  May park.  Cancellation point while it waits in the queue. */
 CC_API CC_MUST_CHECK int cc_blocking(int (*fn)(void *arg), void *arg, int *result);
 
 #ifdef __cplusplus

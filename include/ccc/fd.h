@@ -1,4 +1,8 @@
-/* fd.h - wait until a descriptor can be read or written. */
+/* fd.h - wait until a descriptor can be read or written.
+ *
+ *      while ((n = read(fd, buf, size)) < 0 && errno == EAGAIN)        // <ccc/errno.h>
+ *              if ((err = cc_wait_fd(fd, CC_FD_READ, CC_FOREVER)) != 0)
+ *                      return err; */
 #ifndef CCC_FD_H
 #define CCC_FD_H
 
@@ -8,36 +12,48 @@
 extern "C" {
 #endif
 
+/* Events. */
 enum {
 	CC_FD_READ = 1,		/* a read would not block: data, end of file, a connection */
 	CC_FD_WRITE = 2,	/* a write would not block */
 };
 
-/* Wait until one of `events` holds for fd, at most until `deadline`.  An error or
- * a hang-up counts as ready, and what cannot be waited for (a regular file) is
- * always ready.  0 may also come for no reason, or for somebody else to be
- * quicker: descriptors want O_NONBLOCK, and the caller tries and waits again.
- * Any number may wait for one descriptor, in both directions; what makes it ready
- * wakes all whom it concerns.
+/* Waits until one of `events` holds for `fd`, at most until `deadline`.
  *
- * ETIMEDOUT, or EAGAIN for CC_NOW: it is not ready.  EBADF: not an open
- * descriptor, or forgotten meanwhile.  EINVAL: no events, or unknown ones.
- * ECANCELED: a nursery around the caller was cancelled, or the calling fiber's
- * runtime is ending (cc_runtime_free).  ENOMEM: no memory, or no more watches to be
- * had.  EMFILE, ENFILE: no descriptor left for a runtime's first wait, or for a
- * thread's in a nursery.  Any thread; a fiber parks, a thread outside of any blocks
- * in poll(2). */
+ * An error or a hang-up counts as ready.  A descriptor that cannot be waited for, such as a regular
+ * file, is always ready.  May return 0 spuriously, or after another waiter has taken the data: set
+ * O_NONBLOCK and retry.  Any number of callers may wait for one descriptor, in both directions; an
+ * event wakes all callers that wait for it.
+ *
+ * Returns 0, or
+ *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
+ *               around the caller passed
+ *   EBADF       `fd` is not an open descriptor, or cc_fd_forget was called during the wait
+ *   EINVAL      `events` is 0 or has unknown bits
+ *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
+ *               ending (cc_runtime_free)
+ *   ENOMEM      no memory, or the system allows no more watches
+ *   EMFILE, ENFILE   no descriptor is left for the first wait of a runtime, or of a thread inside
+ *               a nursery
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Any thread.  May park (an OS thread blocks in poll(2)).  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_wait_fd(int fd, unsigned events, cc_time deadline);
 
-/* Before close(fd): every fiber that waits for fd, in whatever runtime, gets EBADF,
- * and the runtimes let go of it.  Nobody may begin to wait for it from here on, and
- * a thread outside of any fiber is not woken.  EBADF: fd is negative.  Any thread;
- * never parks.
+/* Prepares close(fd): every fiber that waits for `fd`, in any runtime, gets EBADF, and the runtimes
+ * release the descriptor.  From then on no fiber may start to wait for `fd`.  A thread that waits
+ * outside of any fiber is not woken.
  *
- * A descriptor closed without this call leaves those who wait for it asleep until
- * their deadline.  The next one with the same number is not harmed: every wait
- * arms its descriptor anew, whatever the number meant before.  It may be woken
- * for no reason once, if the former one lives on as a duplicate. */
+ * If a descriptor is closed without this call, its waiters sleep until their deadlines.  The next
+ * descriptor with the same number works correctly, because every wait registers its descriptor
+ * anew.  If a duplicate of the old descriptor is still open, a waiter for the new one may be woken
+ * spuriously once.
+ *
+ * Returns 0, or
+ *   EBADF       `fd` is negative
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_fd_forget(int fd);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* fiber.h - who am I, and who else is there: for logs, dumps and language
+/* fiber.h - the calling fiber's identity, and a list of all fibers: for logs, dumps and language
  * runtimes. */
 #ifndef CCC_FIBER_H
 #define CCC_FIBER_H
@@ -9,36 +9,47 @@
 extern "C" {
 #endif
 
+/* The state of a fiber. */
 typedef enum CCFiberState {
-	CC_FIBER_QUEUED,	/* may run and no worker has it, or its start is to come */
+	CC_FIBER_QUEUED,	/* ready but not running, or its start time is in the future */
 	CC_FIBER_RUNNING,
-	CC_FIBER_PARKED,	/* waits for something, or is about to */
-	CC_FIBER_DONE,		/* ended, not joined yet; see `cancelled` */
+	CC_FIBER_PARKED,	/* waits, or is about to wait */
+	CC_FIBER_DONE,		/* ended, but not joined yet; see `cancelled` */
 } CCFiberState;
 
-/* A look at one fiber.  The fiber goes on meanwhile: only id and name are sure
- * to belong together. */
+/* A snapshot of one fiber.  The fiber runs on while the snapshot is taken, so only `id` and `name`
+ * are certain to belong together. */
 typedef struct CCFiberInfo {
 	uint64_t id;
 	char name[16];
 	CCFiberState state;
-	unsigned worker;	/* that runs it or ran it last; 0: none yet */
-	int cancelled;		/* 1: DONE, and it returned ECANCELED: it was cancelled */
+	unsigned worker;	/* the worker that runs it or ran it last; 0: none yet */
+	int cancelled;		/* 1: the state is DONE and the task returned ECANCELED */
 	const CCRuntime *runtime;	/* for comparison only */
-	const void *stack;	/* lowest usable address; NULL: it has none */
-	size_t stack_size;
+	const void *stack;	/* lowest usable address; NULL: it has no stack */
+	size_t stack_size;	/* in bytes */
 } CCFiberInfo;
 
-/* The calling fiber's id, never used twice; 0 outside of any.  Any thread; may be called
- * from a signal handler, where it names the fiber that was interrupted. */
+/* Returns the id of the calling fiber, or 0 outside of any fiber.  An id is never used twice.  In a
+ * signal handler it is the id of the fiber that was interrupted.
+ *
+ * Any thread.  Never parks.  May be called from a signal handler. */
 CC_API uint64_t cc_fiber_id(void);
 
-/* Its name into `name`, or "" if it has none.  Any thread. */
+/* Copies the name of the calling fiber to `name`; "" if it has none.
+ *
+ * Any thread.  Never parks. */
 CC_API void cc_fiber_name(char name[16]);
 
-/* Visit every fiber of every runtime until `visit` returns non-zero, which is
- * then returned.  Fibers that begin or end meanwhile may be missed.  EINVAL:
- * no visit.  Any thread. */
+/* Calls `visit(info, arg)` for every fiber of every runtime until a call returns a value other than
+ * 0.  Fibers that start or end during the call may be missed.
+ *
+ * Returns 0, or
+ *   (value)     the value other than 0 that `visit` returned
+ *   EINVAL      `visit` is NULL
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_fiber_each(int (*visit)(const CCFiberInfo *info, void *arg), void *arg);
 
 #ifdef __cplusplus

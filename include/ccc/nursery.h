@@ -1,4 +1,4 @@
-/* nursery.h - tasks that end before the block that started them does.
+/* nursery.h - tasks that cannot outlive the block that started them.
  *
  *      int err = 0;
  *
@@ -6,13 +6,19 @@
  *              cc_nursery_spawn(n, NULL, produce, numbers);
  *              while (cc_chan_recv(numbers, &v, sizeof v) == 0)
  *                      sum += v;
- *      }                       // every child has ended; err is the first one's error
+ *      }                       // every child has ended; err is the first child's error
  *
- * When a child fails, the others are cancelled: whatever they wait for, now or later, ends
- * with ECANCELED, and so does what the block itself waits for.  A call that need not wait
- * succeeds all the same; what has been received, has been received.  Cancelling closes no
- * channel, and loses no element.  Nurseries nest, and what cancels one cancels all that
- * were opened inside of it, by its owner or by its children. */
+ * Failure.  When a child returns an error, the nursery is cancelled (policy CC_NURSERY_FAIL_FAST).
+ *
+ * Cancellation.  In a cancelled nursery every wait ends with ECANCELED: the waits of the children,
+ * the waits of the owner inside the block, and those of nurseries opened inside this one.  A call
+ * that need not wait still succeeds.  Cancellation closes no channel and loses no element: an
+ * element that was received stays received.
+ *
+ * Nesting.  Nurseries nest.  Cancelling one cancels every nursery that its owner or its children
+ * opened inside it.
+ *
+ * In a child of fork (runtime.h) every call that returns an error returns ENOTSUP. */
 #ifndef CCC_NURSERY_H
 #define CCC_NURSERY_H
 
@@ -24,158 +30,260 @@
 extern "C" {
 #endif
 
-/* In its owner's memory, who is whoever opened it, fiber or thread; all of it is the
- * library's. */
+/* A nursery.  The owner (the fiber or thread that calls cc_nursery_init) provides the memory.
+ * The fields are private. */
 typedef struct CCNursery {
 	uint64_t opaque[32];
 } CCNursery;
 
-/* What a child's end means to the others. */
+/* What the end of one child does to the others. */
 typedef enum CCNurseryPolicy {
-	CC_NURSERY_FAIL_FAST,		/* the first error cancels all */
-	CC_NURSERY_SUPERVISE,		/* nothing */
-	CC_NURSERY_FIRST_SUCCESS,	/* the first 0 cancels all; errors do not matter then */
+	CC_NURSERY_FAIL_FAST,		/* the first error cancels the nursery */
+	CC_NURSERY_SUPERVISE,		/* children do not affect each other */
+	CC_NURSERY_FIRST_SUCCESS,	/* the first 0 cancels the nursery and becomes its result */
 } CCNurseryPolicy;
 
-/* All zero is the default. */
+/* Options.  A zeroed struct is the default. */
 typedef struct CCNurseryOptions {
-	CCRuntime *runtime;	/* of the children; NULL: cc_runtime_current() */
+	/* Runtime that runs the children.  NULL: cc_runtime_current(). */
+	CCRuntime *runtime;
 	CCNurseryPolicy policy;
-	CCMigration migration;	/* of children that ask for none */
-	/* The least that stacks of children have, guard included, as CCConfig says it; up to
-	 * 1 GB.  0, or no more than their runtime's: that.  Larger ones are the next doubling
-	 * of their runtime's, count like others (stacks_max) and are reused like them; each
-	 * child has its own.  For children alone: what those spawn, and their nurseries, have
-	 * what they say themselves. */
+	/* Migration of children whose own options do not say. */
+	CCMigration migration;
+	/* Minimum stack size of the children in bytes, guard included (see CCConfig.stack_size);
+	 * at most 1 GB.  0, or a size below the runtime's: the runtime's size.  The size is
+	 * rounded up to the runtime's size times a power of two.  Such stacks count towards
+	 * CCConfig.stacks_max and are reused as other stacks are; each child has its own.  The
+	 * size applies to the children only, not to tasks or nurseries that they create. */
 	size_t stack_size;
-	/* Not 0: who sleeps is not woken by a cancellation, and meets it at his next call
-	 * that has to wait. */
+	/* Not 0: cancellation does not wake a child that already waits.  The child sees the
+	 * cancellation at its next call that has to wait. */
 	int lazy;
-	/* A time of cc_now, or 0: none.  Then everything inside is cancelled, and what
-	 * waits gets ETIMEDOUT.  The nearest of all around counts. */
+	/* Absolute time of cc_now() at which the nursery is cancelled; waits then end with
+	 * ETIMEDOUT.  0: no deadline.  If enclosing nurseries have deadlines too, the earliest
+	 * one counts. */
 	cc_time deadline;
-	/* Not 0: what cancels the nurseries around it does not reach inside, nor do their
-	 * deadlines; its own deadline does, with ECANCELED. */
+	/* Not 0: cancellation and deadlines of enclosing nurseries do not reach inside.  The
+	 * nursery's own deadline does; waits then end with ECANCELED. */
 	int shield;
 } CCNurseryOptions;
 
-/* Open a nursery, whose owner is the caller.  `options` may be NULL.  EINVAL: no such policy
- * or migration, or stack_size is more than 1 GB; ENOMEM: no memory, or not for one stack of that
- * size; whatever kept the default runtime from starting.  Each must be joined, the inner before
- * the outer, by the fiber or thread that opened it.  A task or thread that ends with one open
- * stops the program, and so does main if it returns while a nursery on its stack is open.  exit()
- * may be called inside of a nursery: the process ends, and children are not waited for; whether
- * main has returned is not known of a nursery in static or allocated memory, so such a process
- * just ends, too.  Any thread; never parks. */
+/* Opens a nursery.  The caller becomes its owner and must join it (cc_nursery_join), inner
+ * nurseries before outer ones.  `options` may be NULL.
+ *
+ * A task or thread that ends with an open nursery aborts the program; so does main if it returns
+ * while a nursery on its stack is open.  exit() may be called inside a nursery: the process ends
+ * without waiting for the children.  For a nursery in static or allocated memory the library
+ * cannot tell a return from main from exit(), so such a process just ends, too.
+ *
+ * Returns 0, or
+ *   EINVAL      `nursery` is NULL, the policy or migration is unknown, or stack_size is above
+ *               1 GB
+ *   ENOMEM      no memory, or not enough for one stack of that size
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *   (other)     the default runtime could not be started
+ * After an error the nursery is not open.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options);
 
-/* Run main(arg) as a child.  Its result is 0 or an error.  EINVAL: not open, `options` has a
- * start or is wrong otherwise, or the nursery is sealed and the caller not inside of it.
- * ECANCELED: it has been cancelled.  EAGAIN, ENOMEM as for cc_task_spawn.  After an error
- * `arg` is still the caller's; after 0, main will be called, however soon it is cancelled.
+/* Starts `main(arg)` as a child.  The child returns 0 or an error number.
  *
- * The result may be dropped, because a child that is not started counts as one that ended with
- * that error: it follows the nursery's policy, and cc_nursery_join returns it.  ECANCELED of a
- * cancelled nursery counts as a child that was cut short, so it never replaces an error.  Only
- * EINVAL is not kept where there is nothing to keep it in: the nursery is not open, or it is
- * sealed and the caller is not its owner.
- * Any thread; never parks. */
+ * After success, `main` will be called even if the nursery is cancelled before the child starts,
+ * so a child may own what `arg` points to.
+ *
+ * The result may be ignored, because the nursery records it: a child that could not be started
+ * counts as a child that ended with that error.  The error follows the nursery's policy, and
+ * cc_nursery_join returns it.  ECANCELED counts as a child that was ended early, so it never
+ * replaces another error.  Only EINVAL is lost, if the nursery is not open, or if it is sealed
+ * and the caller is not its owner.
+ *
+ * Returns 0, or
+ *   EINVAL      the nursery is not open, `main` is NULL, the options are invalid or have a start
+ *               time, or the nursery is sealed and the caller is not inside it
+ *   ECANCELED   the nursery has been cancelled
+ *   EAGAIN      other tasks already wait for stacks that the system does not grant
+ *   ENOMEM      no memory, or not enough for one stack of the size in the options
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error `arg` still belongs to the caller.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                             void *arg);
 
-/* Runs main(arg) as a child, as cc_nursery_spawn does, and stores its handle in *out: for
- * cc_task_join, cc_select and cc_match.
+/* Starts `main(arg)` as a child, as cc_nursery_spawn does, and stores its handle in *out.  The
+ * handle is for cc_task_join, cc_select and cc_match.
  *
  * The child's end follows the nursery's policy whether or not it is joined, and cc_nursery_join
- * returns its error as well.  Any fiber or thread may join it.  Handles that are left when the
- * nursery has been joined are used up then: cc_task_join returns EINVAL for them, so a handle need
- * not be joined.  cc_task_detach gives the handle up and nothing else: the child stays its
- * nursery's.  cc_task_recall returns EALREADY.
+ * returns its error as well.  Any fiber or thread may join the handle.  A handle need not be
+ * joined: cc_nursery_join consumes the remaining handles, and cc_task_join returns EINVAL for them
+ * afterwards.  cc_task_detach consumes the handle and has no other effect: the child remains a
+ * child of its nursery.  cc_task_recall returns EALREADY.
  *
- * Returns 0, or the errors of cc_nursery_spawn; EINVAL also if `out` is NULL, and ENOMEM if there
- * is no memory for the handle.  After an error *out is all zero, and the nursery knows it as it
- * does after cc_nursery_spawn.
+ * Returns 0, or
+ *   EINVAL      `out` is NULL
+ *   ENOMEM      no memory for the handle
+ *   (other)     the errors of cc_nursery_spawn
+ * After an error *out is zeroed, `arg` still belongs to the caller, and the nursery has recorded
+ * the error as after cc_nursery_spawn.
  *
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_nursery_spawn_task(CCNursery *nursery, CCTask *out,
                                                const CCTaskOptions *options, cc_task_main *main,
                                                void *arg);
 
-/* As cc_nursery_spawn, but join does not wait for it to end by itself: when the others have, it is
- * cancelled. */
+/* Starts a daemon child: as cc_nursery_spawn, except that cc_nursery_join does not wait for the
+ * daemon to finish by itself.  Once all other children have ended, join cancels the daemons and
+ * waits for them to return.
+ *
+ * Returns as cc_nursery_spawn does.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options,
                                    cc_task_main *main, void *arg);
 
-/* As cc_nursery_spawn and cc_nursery_spawn_daemon, with a copy of `size` bytes at `captures` that is the child's until it ends,
- * aligned to CC_CAPTURES_ALIGN: main gets its address.  Up to CC_CAPTURES_SMALL bytes lie in a
- * frame from the pool, more in the nursery's arena, and both are given back when the child
- * ends: a nursery that lives on does not grow by them.  EINVAL: no captures. */
+/* Starts a child with a copy of the `size` bytes at `captures`.  `main` receives the address of
+ * the copy, which is aligned to CC_CAPTURES_ALIGN and lives until the child ends.  Copies of up to
+ * CC_CAPTURES_SMALL bytes are stored in a frame of the pool, larger ones in the nursery's arena;
+ * both are released when the child ends, so a long-lived nursery does not grow.
+ *
+ * Returns 0, or
+ *   EINVAL      `captures` is NULL
+ *   (other)     the errors of cc_nursery_spawn
+ * After an error nothing was copied.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *options,
                                  cc_task_main *main, const void *captures, size_t size);
+
+/* Starts a daemon child, as cc_nursery_spawn_daemon does, with a copy of the `size` bytes at
+ * `captures`, as cc_nursery_spawn_copy does.
+ *
+ * Returns as cc_nursery_spawn_copy does.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
                                         cc_task_main *main, const void *captures, size_t size);
 
-/* As cc_nursery_spawn_task, with such a copy.  Any thread.  Never parks. */
+/* Starts a child and stores its handle in *out, as cc_nursery_spawn_task does, with a copy of the
+ * `size` bytes at `captures`, as cc_nursery_spawn_copy does.
+ *
+ * Returns 0, or
+ *   EINVAL      `out` or `captures` is NULL
+ *   (other)     the errors of cc_nursery_spawn_task
+ * After an error *out is zeroed and nothing was copied.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_nursery_spawn_task_copy(CCNursery *nursery, CCTask *out,
                                                     const CCTaskOptions *options,
                                                     cc_task_main *main, const void *captures,
                                                     size_t size);
 
+/* Alignment of a copy of captures, and the largest copy in bytes that needs no arena. */
 #define CC_CAPTURES_ALIGN 16
 #define CC_CAPTURES_SMALL 64
 
-/* Memory that is there until the nursery has been joined; its allocator is that of the
- * children's runtime.  Made at the first call.  NULL: no memory, or not open.  Any thread
- * inside of the nursery, or that knows it to be open otherwise; never parks. */
+/* Returns the nursery's arena, whose memory lives until the nursery has been joined.  The first
+ * call creates the arena with the allocator of the children's runtime.
+ *
+ * Returns NULL if there is no memory, the nursery is not open, or in a child of fork.
+ *
+ * Any thread that is inside the nursery or otherwise knows that it is open.  Never parks. */
 CC_API CC_MUST_CHECK CCArena *cc_nursery_arena(CCNursery *nursery);
 
-/* Close `chan` when the nursery is sealed and its last child (daemons aside) has ended.  It
- * must not be freed before.  EINVAL: not open, no chan; ENOMEM.  Any thread.
+/* Closes `chan` automatically once the nursery is sealed and its last child has ended (daemons
+ * do not count).  Do not free `chan` before that.
  *
- * Until it is sealed only its owner can make that happen.  So if the owner receives from
- * `chan`, without a deadline of the call and not inside of another nursery, and there is
- * nothing to receive, and no child or daemon is left, or the last one ends while he waits, he
- * gets EDEADLK: he forgot to seal.  Nothing else has changed; he may seal and receive again.
- * (Who lets others than those inside send to such a channel seals before he receives.) */
+ * Only a sealed nursery closes its channels, and only the owner can seal it.  So the owner would
+ * wait for ever if it received from `chan` before sealing, while the channel is empty and no child
+ * or daemon is left, or if the last of them ends during the wait.  That receive returns EDEADLK
+ * instead, and changes nothing else.  Seal the nursery and receive again.  The check applies to
+ * receives without a deadline of their own and outside of inner nurseries.  If tasks outside the
+ * nursery also send to `chan`, seal before the first receive.
+ *
+ * Returns 0, or
+ *   EINVAL      the nursery is not open, or `chan` is NULL
+ *   ENOMEM      no memory
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error the nursery will not close `chan`.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
 
-/* No more children, but by those who are inside.  A body that waits for a channel that is
- * closed by autoclose seals first (else EDEADLK, see there).  0, the second time too; EINVAL: not open; EPERM: the
- * caller is not its owner.  Never parks. */
+/* Seals the nursery: from now on only tasks inside it may spawn into it.  Sealing twice is not
+ * an error.  A block that receives from a channel of cc_nursery_autoclose seals first.
+ *
+ * Returns 0, or
+ *   EINVAL      the nursery is not open
+ *   EPERM       the caller is not the owner
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Owner only.  Never parks. */
 CC_API int cc_nursery_seal(CCNursery *nursery);
 
-/* Cancel everybody inside.  `reason` is an error that join returns then, if no child came
- * before, or 0: none.  What came first stays.  EINVAL: not open.  Any thread inside of the
- * nursery, or that knows it to be open otherwise; never parks. */
+/* Cancels the nursery: every wait inside it ends with ECANCELED.  If `reason` is not 0 and no
+ * child has failed before, it becomes the error that cc_nursery_join returns.  The first error or
+ * reason stays: later ones do not replace it.
+ *
+ * Returns 0, or
+ *   EINVAL      the nursery is not open, or `reason` is negative
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Any thread that is inside the nursery or otherwise knows that it is open.  Never parks. */
 CC_API int cc_nursery_cancel(CCNursery *nursery, int reason);
 
-/* Seal it, wait for the end of every child, and close it.  Cancellation does not end this
- * wait; it ends the children.  Returns the first error of a child, or of a spawn; if there was
- * none but some were cut short or not started, ECANCELED, or ETIMEDOUT if a deadline did it;
- * else 0, though it has been cancelled.  With FIRST_SUCCESS: 0 if any child succeeded.
- * EINVAL: not open; EPERM: the caller is not its owner; EBUSY: an inner one is still open.
- * May park. */
+/* Waits until every child has ended, then closes the nursery.  Seals it first.  Cancellation
+ * does not interrupt this wait: it makes the children end, and join waits for them.
+ *
+ * Returns 0, or
+ *   (error)     the first error that a child, or a spawn into the nursery, returned
+ *   ECANCELED   no child failed, but cancellation ended at least one child early or kept it from
+ *               starting
+ *   ETIMEDOUT   no child failed, but a deadline ended at least one child early or kept it from
+ *               starting
+ *   EINVAL      the nursery is not open
+ *   EPERM       the caller is not the owner
+ *   EBUSY       a nursery opened inside this one is still open
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * A nursery that was cancelled after every child had finished its work returns 0.  With
+ * CC_NURSERY_FIRST_SUCCESS join returns 0 if any child returned 0.  After EPERM and EBUSY the
+ * nursery is still open.
+ *
+ * Owner only.  May park.  Not a cancellation point. */
 CC_API CC_MUST_CHECK int cc_nursery_join(CCNursery *nursery);
 
-/* The memory is about to go: stops the program if the nursery is open.  Calls on a nursery that
- * was joined return EINVAL as long as its memory is there; after that the behaviour is
- * undefined, for the memory is the caller's. */
+/* Aborts the program if the nursery is open.  Call it before the memory of a nursery is released.
+ *
+ * Calls on a nursery that was joined return EINVAL as long as its memory exists; after that their
+ * behaviour is undefined, because the memory belongs to the caller.
+ *
+ * Any thread.  Never parks. */
 CC_API void cc_nursery_fini(CCNursery *nursery);
 
-/* Why the caller is cancelled: 0 if it is not; the error of the child or the reason that
- * was given; ETIMEDOUT: a deadline; else ECANCELED.  Any thread; never parks. */
+/* Returns why the caller is cancelled.
+ *
+ * Returns 0 if it is not cancelled, or
+ *   (error)     the error of the child that failed, or the reason given to cc_nursery_cancel
+ *   ETIMEDOUT   the deadline of a nursery passed
+ *   ECANCELED   any other cause
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_cancel_reason(void);
 
 #ifndef __cplusplus
-/* A nursery for the block that follows, joined wherever that is left: at its end, by break,
- * continue, return or goto, though not by longjmp.  `name` is a CCNursery *; what
- * cc_nursery_join returns, or cc_nursery_init if that fails and the block is skipped, goes
- * to *error unless that is NULL.  The arguments are evaluated once. */
+/* cc_nursery_scope(name, error) opens a nursery for the block that follows and joins it when
+ * control leaves the block: at its end, or by break, continue, return or goto, but not by longjmp.
+ * In the block `name` is a CCNursery *.
+ *
+ * If `error` is not NULL, *error receives the result of cc_nursery_join; if the nursery cannot be
+ * opened, the block is skipped and *error receives the error of cc_nursery_init.  The _with form
+ * takes a const CCNurseryOptions *.  Each argument is evaluated once. */
 #define cc_nursery_scope(name, error) cc_nursery_scope_with(name, error, NULL)
 #define cc_nursery_scope_with(name, error, options) CC_NURSERY_SCOPE(name, error, options)
 
-/* Clean-up that is seen through: what the block waits for does not end because of what
- * happened outside, before or meanwhile, but at `until` at the latest, with ECANCELED.
+/* cc_shield_scope(until) runs the block that follows as clean-up that cancellation does not
+ * interrupt.  Cancellations and deadlines outside of the block, earlier or later ones, do not end
+ * its waits.  At the time `until` they end with ECANCELED.
  *
  *      cc_shield_scope(cc_after(CC_SEC))
  *              cc_chan_send(log, &last_words, sizeof last_words); */
@@ -185,15 +293,24 @@ CC_API int cc_cancel_reason(void);
 #define CC_SHIELD_NAME(line) CC_SHIELD_NAME_OF(line)
 #define CC_SHIELD_NAME_OF(line) cc_shield_##line
 
-/* A loop of one turn; name##_unopened is NULL after it.  (`name` may itself be a macro.) */
+/* A loop that runs once: name##_unopened is NULL after the first round.  `name` may itself be a
+ * macro. */
 #define CC_NURSERY_SCOPE(name, error, options) \
 	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}, \
 	                       *name##_unopened = name; \
 	     name##_unopened != 0 && cc_nursery_scope_begin(name, error, options); \
 	     name##_unopened = 0)
 
-/* What the macros call. */
+/* Opens the nursery of cc_nursery_scope.  Not to be called directly.
+ *
+ * Returns 1 if the block is to run, or 0.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options);
+
+/* Joins the nursery of cc_nursery_scope.  Not to be called directly.
+ *
+ * Owner only.  May park.  Not a cancellation point. */
 CC_API void cc_nursery_scope_end(CCNursery (*nursery)[1]);
 #endif
 

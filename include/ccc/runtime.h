@@ -1,20 +1,20 @@
 /* runtime.h - a runtime: workers, stacks, and the fibers that run on them.
  *
- * A default runtime starts on first use, so most programs need nothing from
- * this page.  A library that wants workers of its own, or a test that wants
- * many small runtimes in one process, makes them here.
+ * A default runtime starts on first use, so most programs need nothing from this header.  It is
+ * for a library that wants workers of its own, a program that sets options, and a test that wants
+ * many small runtimes in one process.
  *
- * Any thread and any fiber may fork.  If there is a runtime at that time, the child
- * has a copy of its memory and none of its workers: it may exec or exit, and until
- * then every call that needs the runtime returns ENOTSUP there, cc_runtime_current
- * NULL; cc_yield only yields the thread.  A task that returns in the child ends it,
- * without its atexit functions, and its result is the status.  Without a runtime the
- * child is a process like any other.
+ * Fork.  Any thread and any fiber may fork.  If the process has a runtime at that time, the child
+ * has a copy of the runtime's memory but none of its workers.  Such a child may exec or exit.
+ * Until then every call that needs the runtime returns ENOTSUP, cc_runtime_current returns NULL,
+ * and cc_yield only yields the thread.  A task that returns in the child ends the child without
+ * running its atexit functions; the task's result is the exit status.  If the process has no
+ * runtime when it forks, the child is an ordinary process.
  *
- * Threads of a runtime block every signal but faults, SIGPROF and SIGVTALRM, so that the
- * program's own threads receive its signals and profilers see fibers (docs/signals.md).
- * A process that a fiber forks has the same mask until it changes it; one that
- * cc_process_spawn starts (process.h) has the program's. */
+ * Signals.  The threads of a runtime block all signals except faults, SIGPROF and SIGVTALRM.  So
+ * the program's own threads receive its signals, and profilers see fibers (docs/signals.md).  A
+ * process that a fiber forks inherits this mask; a process that cc_process_spawn starts
+ * (process.h) has the program's mask. */
 #ifndef CCC_RUNTIME_H
 #define CCC_RUNTIME_H
 
@@ -24,149 +24,183 @@
 extern "C" {
 #endif
 
+/* A runtime.  The fields are private. */
 typedef struct CCRuntime CCRuntime;
 
 /* How stacks are guarded against overflow. */
 typedef enum CCGuard {
-	CC_GUARD_AUTO,	/* the better one that works here */
+	CC_GUARD_AUTO,	/* LIGHT if the kernel has it, else SPLIT */
 	CC_GUARD_LIGHT,	/* MADV_GUARD_INSTALL: no extra mapping (Linux 6.13) */
-	CC_GUARD_SPLIT,	/* mprotect: two mappings of vm.max_map_count a stack */
+	CC_GUARD_SPLIT,	/* mprotect: each stack takes two mappings of vm.max_map_count */
 } CCGuard;
 
-/* Where the runtime's own bookkeeping gets its memory.  Frames and stacks come
- * in pages from the system; stacks have hooks of their own. */
+/* The allocator of the runtime's own bookkeeping.  Frames and stacks do not use it: they come in
+ * pages from the system, and stacks have hooks of their own. */
 typedef struct CCAllocator {
-	/* Zeroed, aligned as by malloc; NULL: none left. */
+	/* Returns zeroed memory, aligned as by malloc, or NULL. */
 	void *(*alloc)(void *context, size_t size);
 	void (*free)(void *context, void *p, size_t size);
 	void *context;
 } CCAllocator;
 
-/* A program's own stacks: `size` bytes each, as configured or 2, 4, 8 ... times that for
- * nurseries that ask for it, page-aligned (what is not is given back and counts as none).  Guard pages are then the program's
- * business.  Called with locks held: they must not call back into libccc. */
+/* Functions by which a program provides its own stacks.  `size` is the configured size, or 2, 4, 8
+ * ... times that for tasks and nurseries that ask for larger stacks.  A stack must be page-aligned;
+ * one that is not is released and counts as a failure.  Guard pages are then the program's
+ * responsibility.  The functions are called with locks held and must not call libccc. */
 typedef struct CCStackHooks {
-	void *(*acquire)(void *context, size_t size);	/* the lowest address, or NULL */
+	void *(*acquire)(void *context, size_t size);	/* returns the lowest address, or NULL */
 	void (*release)(void *context, void *stack, size_t size);
 	void *context;
 } CCStackHooks;
 
-/* Statistics of the scheduler, in the log when a runtime ends. */
+/* Form of the scheduler's statistics that are logged when a runtime ends. */
 typedef enum CCStatsMode {
 	CC_STATS_OFF,
 	CC_STATS_TEXT,	/* lines for people */
 	CC_STATS_JSON,	/* one object, for programs */
 } CCStatsMode;
 
-/* What CCConfig.debug logs as it happens. */
+/* Events that CCConfig.debug logs as they happen, each with its environment variable. */
 typedef enum CCDebugFlag {
 	CC_DEBUG_FLAG_JOIN = 1 << 0,	/* joins and unparks; CC_DEBUG_JOIN */
-	CC_DEBUG_FLAG_WAKE = 1 << 1,	/* workers' sleeps, and wakes by number; CC_DEBUG_WAKE */
-	CC_DEBUG_FLAG_INBOX = 1 << 2,	/* what goes through inboxes; CC_DEBUG_INBOX */
+	CC_DEBUG_FLAG_WAKE = 1 << 1,	/* sleeps of workers, and wakes by number; CC_DEBUG_WAKE */
+	CC_DEBUG_FLAG_INBOX = 1 << 2,	/* fibers that pass through inboxes; CC_DEBUG_INBOX */
 	CC_DEBUG_FLAG_SYSMON = 1 << 3,	/* why workers are added or not; CC_DEBUG_SYSMON */
-	CC_DEBUG_FLAG_PARK = 1 << 4,	/* who parks and who need not; CC_PARK_DEBUG */
+	CC_DEBUG_FLAG_PARK = 1 << 4,	/* parks, and those that were not needed; CC_PARK_DEBUG */
 } CCDebugFlag;
 
-/* Every tunable.  Begin with cc_config_init; then change fields.  At the end of a
- * comment: the environment variable that sets the field, where there is one.
- * docs/configuration.md has all of it in one table. */
+/* All settings.  Call cc_config_init first, then change fields.  A comment ends with the
+ * environment variable that sets the field, if there is one.  docs/configuration.md has all of
+ * them in one table. */
 typedef struct CCConfig {
-	/* Threads that run fibers, 1 to 256.  By default CC_FIBER_WORKERS of the build;
-	 * where that is 0, one for each CPU that affinity mask and cgroup quota allow.
-	 * CC_WORKERS */
+	/* Threads that run fibers, 1 to 256.  Default: CC_FIBER_WORKERS of the build; if that is
+	 * 0, one for each CPU that the affinity mask and the cgroup quota allow.  CC_WORKERS */
 	unsigned workers;
-	unsigned workers_max;	/* most workers that start tasks, temporary ones included, up to
-				 * 512; 0: twice `workers`.  If it is more than `workers`, one
-				 * more may be added as a reserve, which only resumes fibers that
-				 * were woken */
-	cc_time scale_interval;	/* how often the monitor looks whether workers are stuck;
-				 * it adds at most one each time.  CC_SCALE_INTERVAL_MS */
-	cc_time worker_idle;	/* a temporary worker idle for that long retires */
+	/* Largest number of workers that start tasks, temporary workers included; at most 512.
+	 * 0: twice `workers`.  If it is more than `workers`, one spare worker may be added that
+	 * only resumes fibers that were woken */
+	unsigned workers_max;
+	/* How often the monitor checks whether workers are stuck; it adds at most one worker each
+	 * time.  CC_SCALE_INTERVAL_MS */
+	cc_time scale_interval;
+	cc_time worker_idle;	/* a temporary worker that is idle for this long ends */
 	int sysmon;		/* 0: no monitor thread, and no temporary workers.  CC_SYSMON */
-	cc_time idle_wait;	/* longest sleep of an idle worker that looks around by itself, if
-				 * less than 2 ms; CC_FOREVER: none does, and every push wakes.
-				 * CC_IDLE_WAIT_TIMEOUT_MS, where 0 is CC_FOREVER */
-	unsigned inbox_max;	/* a worker with more wakes than that in its inbox is left
-				 * alone: further ones go to all; 1 to 1048576 */
+	/* Longest sleep of an idle worker that checks for work by itself, if it is less than
+	 * 2 ms.  CC_FOREVER: no worker does, and every push wakes a worker.
+	 * CC_IDLE_WAIT_TIMEOUT_MS, where 0 is CC_FOREVER */
+	cc_time idle_wait;
+	/* If a worker's inbox has more than this number of woken fibers, further ones go to the
+	 * queue of all workers; 1 to 1048576 */
+	unsigned inbox_max;
 
-	size_t stack_size;	/* bytes of address space a fiber, 16 KB to 1 GB, rounded up
-				 * to pages; its lowest quarter is the guard.
-				 * CC_STACK_SIZE, which may end with K, M or G */
+	/* Bytes of address space for each stack, 16 KB to 1 GB, rounded up to pages.  The lowest
+	 * quarter is the guard.  CC_STACK_SIZE, which may end with K, M or G */
+	size_t stack_size;
 	CCGuard guard;		/* how stacks are guarded */
-	unsigned stack_cache;	/* stacks a worker keeps at hand */
-	cc_time stack_idle;	/* pages of stacks unused for that long are given back */
+	unsigned stack_cache;	/* number of stacks that a worker keeps for reuse */
+	cc_time stack_idle;	/* pages of a stack unused for this long return to the system */
 	size_t stacks_max;	/* most stacks at once, of all sizes; 0: what the system allows */
 
 	unsigned blocking_max;	/* most threads for blocking calls, 1 to 4096 */
-	cc_time blocking_idle;	/* one of them idle for that long ends */
+	cc_time blocking_idle;	/* such a thread that is idle for this long ends */
 
-	cc_time shutdown_timeout;	/* how long cc_runtime_free waits for tasks before it
-					 * cancels them */
+	/* How long cc_runtime_free waits for tasks before it cancels them */
+	cc_time shutdown_timeout;
 
-	/* A fiber that keeps its worker for that long is reported; CC_FOREVER: none is.
+	/* A fiber that occupies its worker for this long is reported; CC_FOREVER: no report.
 	 * CC_DEBUG_STALL: 0 is CC_FOREVER, 1 the default, more is milliseconds */
 	cc_time stall;
-	/* A fiber or thread that has been parked for that long with a mutex or a writer's
-	 * lock held is reported, on standard error, once for each place that locks; for the
-	 * whole process from then on.  CC_FOREVER: none is.  CC_DEBUG_HOLD in ms, where 0
+	/* A fiber or thread that is parked for this long while it holds a mutex or a write lock is
+	 * reported on standard error, once for each place that locks.  Takes effect for the whole
+	 * process from then on.  CC_FOREVER: no report.  CC_DEBUG_HOLD in milliseconds, where 0
 	 * is CC_FOREVER */
 	cc_time hold;
-	/* Of the scheduler, in the log when the runtime ends; for the default one at the
-	 * latest at exit.  CC_FIBER_STATS: 0, 1 or json */
+	/* Logs the scheduler's statistics when the runtime ends; for the default runtime at exit
+	 * at the latest.  CC_FIBER_STATS: 0, 1 or json */
 	CCStatsMode stats;
-	int wake_stats;		/* 1: of these, the counters of the wake generation.
-				 * CC_WAKE_GEN_STATS */
-	int pressure_stats;	/* 1: what the monitor measured and why it added workers or
-				 * not, likewise.  CC_V3_PRESSURE_STATS_DUMP */
-	int verbose;		/* 1: a line at start says what is in force.  CC_VERBOSE */
-	unsigned debug;		/* of CCDebugFlag; a variable each.  To standard error, for
-				 * the whole process from then on */
-	int spec_assert;	/* 1: check every move of a fiber's state; for the whole
-				 * process from then on.  CC_V3_SPEC_ASSERT */
+	/* 1: also logs the counters of the wake generation.  CC_WAKE_GEN_STATS */
+	int wake_stats;
+	/* 1: also logs what the monitor measured and why it added workers or not.
+	 * CC_V3_PRESSURE_STATS_DUMP */
+	int pressure_stats;
+	int verbose;		/* 1: logs the settings in force at the start.  CC_VERBOSE */
+	/* Flags of CCDebugFlag, with a variable each.  Logged to standard error, for the whole
+	 * process from then on */
+	unsigned debug;
+	/* 1: checks every transition of a fiber's state, for the whole process from then on.
+	 * CC_V3_SPEC_ASSERT */
+	int spec_assert;
 
-	CCAllocator allocator;	/* malloc's by default */
-	CCStackHooks stacks;	/* none by default */
-	/* Where diagnostics go, a line each; NULL: standard error.  Called on a
-	 * worker and on the monitor as well, and must not wait for the runtime's own tasks. */
+	CCAllocator allocator;	/* default: malloc */
+	CCStackHooks stacks;	/* default: none */
+	/* Receives diagnostics, one line a call.  NULL: standard error.  Workers and the monitor
+	 * call it, so it must not wait for tasks of this runtime. */
 	void (*log)(void *context, const char *line);
-	void *log_context;	/* for `log` */
+	void *log_context;	/* passed to `log` */
 } CCConfig;
 
-/* Defaults of the build, then the environment.  EINVAL: NULL, or variables that
- * cannot be understood: a line each on standard error says which and what is
- * wanted.  Any thread; never parks. */
+/* Fills *config with the defaults of the build and then applies the environment.
+ *
+ * Returns 0, or
+ *   EINVAL      `config` is NULL, or an environment variable has an invalid value; a line on
+ *               standard error names each such variable and its valid values
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_config_init(CCConfig *config);
 
-/* Start a runtime; config NULL means cc_config_init's.  EINVAL: a field out of
- * range (the log says which); ENOTSUP: CC_GUARD_LIGHT where the kernel has no
- * such guards; ENOMEM, EAGAIN: no memory, no thread.  Any thread; never parks. */
+/* Starts a runtime and stores it in *out.  If `config` is NULL, the settings are those of
+ * cc_config_init.
+ *
+ * Returns 0, or
+ *   EINVAL      `out` is NULL, or a field is out of range; the log names the field
+ *   ENOTSUP     CC_GUARD_LIGHT on a kernel without such guards, or in a child of fork
+ *   ENOMEM      no memory
+ *   EAGAIN      a thread could not be started
+ * After an error no runtime was started.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
-/* Wait until every task of the runtime has ended, stop its workers and free it.
+/* Waits until every task of the runtime has ended, stops its workers and frees it.
  *
- * Tasks have shutdown_timeout to end, and may spawn others meanwhile.  After that
- * the runtime takes no new tasks, and whatever its fibers wait for returns ECANCELED,
- * then and from then on; only a cc_blocking whose function has a thread waits until
- * that returns.  What is queued still runs, tasks whose start is to come begin at once,
- * and all have as long again, but no more than a second, to come to their end.
+ * For shutdown_timeout the tasks may run on and start new tasks.  After that the runtime accepts
+ * no new tasks and is cancelled: every wait of its fibers returns ECANCELED, at that time and
+ * later.  The exception is a cc_blocking whose function already has a thread: it waits until the
+ * function returns.  Queued tasks still run, and tasks with a start time in the future start at
+ * once.  The tasks then get a grace period of shutdown_timeout again, at most one second.
  *
- * ETIMEDOUT: tasks are still there; the runtime lives on, takes no new ones and may
- * be freed again.  EDEADLK: called by one of its own fibers.  EINVAL: NULL.  No
- * other thread may use the runtime meanwhile, or free it too.  Blocks the calling
- * thread. */
+ * No other thread may use or free the runtime during the call.
+ *
+ * Returns 0, or
+ *   ETIMEDOUT   tasks are still running after the grace period; the runtime stays, accepts no new
+ *               tasks, and may be freed again
+ *   EDEADLK     the caller is a fiber of this runtime
+ *   EINVAL      `runtime` is NULL
+ *   ENOTSUP     in a child of fork
+ *
+ * Any thread.  Blocks the calling thread. */
 CC_API CC_MUST_CHECK int cc_runtime_free(CCRuntime *runtime);
 
-/* The runtime that a task belongs to which is spawned with runtime NULL: the
- * calling fiber's own, else the default one, started if need be.  NULL if it
- * cannot be started.  While cc_shutdown ends the default one, a thread waits for
- * that and then starts the next; a call made through cc_blocking by one of its tasks
- * gets NULL.  Any thread; a fiber does not park. */
+/* Returns the runtime that other calls use if their runtime is NULL: that of the calling fiber,
+ * else the default runtime, which is started if necessary.
+ *
+ * While cc_shutdown ends the default runtime, a thread waits for that and then starts a new one.
+ * The exception is a function that a task of the default runtime runs through cc_blocking.
+ *
+ * Returns NULL if the default runtime cannot be started, in a child of fork, or in that exception.
+ *
+ * Any thread.  A fiber does not park. */
 CC_API CCRuntime *cc_runtime_current(void);
 
-/* cc_runtime_free for the default runtime, with the same results; 0 if there is
- * none.  The next use starts a new one; after ETIMEDOUT it is still the same, which
- * takes no tasks.  Any thread; if several call, all but one wait for that one.  Other
- * calls that use the default one must have returned when it begins. */
+/* Ends and frees the default runtime as cc_runtime_free does.  The next use starts a new one.
+ * If several threads call it, one does the work and the others wait for it.  Other calls that use
+ * the default runtime must have returned before.
+ *
+ * Returns 0, also if there is no default runtime, or
+ *   (error)     the errors of cc_runtime_free; after ETIMEDOUT the default runtime is still the
+ *               same one and accepts no tasks
+ *
+ * Any thread.  Blocks the calling thread. */
 CC_API CC_MUST_CHECK int cc_shutdown(void);
 
 #ifdef __cplusplus

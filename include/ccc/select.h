@@ -1,5 +1,5 @@
-/* select.h - wait for the first of several: to send, to receive, for the end of a task,
- * for a token, for a point in time.
+/* select.h - wait for the first of several events: a send, a receive, the end of a task, a token,
+ * a point in time.
  *
  *	CCCase cases[] = {
  *		cc_case_recv(requests, &request, sizeof request),
@@ -8,8 +8,8 @@
  *	size_t which;
  *	int err = cc_select(cases, 2, CC_FOREVER, &which);
  *
- * Exactly one case takes place, or none.  A channel may appear in any number of
- * cases, in both directions: a select never meets itself. */
+ * Exactly one case takes place, or none.  A channel may appear in any number of cases, in both
+ * directions: a select never exchanges an element with itself. */
 #ifndef CCC_SELECT_H
 #define CCC_SELECT_H
 
@@ -20,17 +20,18 @@
 extern "C" {
 #endif
 
+/* The kinds of cases. */
 typedef enum CCCaseKind {
-	CC_CASE_NEVER,	/* a case that is switched off */
+	CC_CASE_NEVER,		/* a case that is switched off */
 	CC_CASE_RECV,
 	CC_CASE_SEND,
-	CC_CASE_TASK,		/* a task has ended: joins it */
+	CC_CASE_TASK,		/* a task has ended; the case joins it */
 	CC_CASE_TOKEN,		/* a token is set */
-	CC_CASE_TIMEOUT,	/* a time has come */
-	CC_CASE_DEFAULT,	/* at one moment no other case could take place */
+	CC_CASE_TIMEOUT,	/* a point in time has come */
+	CC_CASE_DEFAULT,	/* there was a moment at which no other case could take place */
 } CCCaseKind;
 
-/* Filled by the functions below; a select changes nothing in it. */
+/* One case.  The cc_case_... functions fill it in; a select does not change it. */
 typedef struct CCCase {
 	CCCaseKind kind;
 	union {
@@ -41,42 +42,62 @@ typedef struct CCCase {
 	} on;
 	union {
 		const void *from;	/* SEND: the element */
-		void *into;		/* RECV: where to */
-		int *result;		/* TASK: where its result goes; NULL: nowhere */
+		void *into;		/* RECV: receives the element */
+		int *result;		/* TASK: receives the task's result; NULL: not wanted */
 	} item;
-	size_t size;	/* of the element */
+	size_t size;	/* of the element in bytes */
 } CCCase;
 
-#define CC_SELECT_MAX 65535 /* cases */
+#define CC_SELECT_MAX 65535 /* largest number of cases in one select */
 
-/* Wait until one of the cases can take place, at most until `deadline`, and let it.  Among
- * several that can, each has its turn; cc_select_in_order takes the first in the
- * array.  *index (may be NULL) is its place.
+/* Waits until one of the cases can take place, at most until `deadline`, and carries it out.  If
+ * several can, they take turns.  If `index` is not NULL, *index receives the index of the chosen
+ * case, or `count` if none was chosen.
  *
- * Returns what that case's own call would have returned: 0, or EPIPE or the closer's error
- * of a closed channel (the case that met it is the chosen one).  If none was chosen,
- * *index is `count`: ETIMEDOUT; EAGAIN for CC_NOW; ECANCELED; ENOMEM, ENOTSUP as there;
- * EINVAL: no cases though count is not 0, more than CC_SELECT_MAX, nothing to wait for and
- * CC_FOREVER, or a case that makes no sense (a size that is not the channel's, NULL, a
- * task that is not there or the caller) was met before one that could take place.
+ * If a case was chosen, returns what the case's own call would return: 0, or the error of a closed
+ * channel (the case of that channel is the chosen one).  If no case was chosen, returns
+ *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
+ *               around the caller passed
+ *   ECANCELED   the call would have to wait, and a nursery around the caller was cancelled or the
+ *               calling fiber's runtime is ending
+ *   EINVAL      `cases` is NULL and `count` is not 0; `count` is above CC_SELECT_MAX; there is
+ *               nothing to wait for and the deadline is CC_FOREVER; or an invalid case came before
+ *               one that could take place (wrong element size, NULL, no such task, the caller's
+ *               own task)
+ *   ENOMEM      no memory for the first wait of a thread
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * Cases that were not chosen have changed nothing: the element still belongs to the caller, and
+ * the handle of the task stays valid.
  *
- * The answer "none" is never put together from several moments: if the call returns EAGAIN, or
- * chooses the default or a timeout that has passed, there was a moment during the call at
- * which no channel had anything for its cases, no token was set and no task had ended.  So
- * if other threads see to it that one case can take place at every moment, a select that
- * does not wait finds one.  (As for cc_chan_try_recv, an element that another call is
- * about to put into the channel is not there yet, nor is the one behind it.)
+ * "None" holds at one moment.  If the call returns EAGAIN, or chooses the default case or a
+ * timeout that has passed, there was one moment during the call at which no channel was ready for
+ * its cases, no token was set and no task had ended.  So if other threads ensure that at every
+ * moment at least one case can take place, a select that does not wait finds one.  An element that
+ * another call is still copying into the channel is not there yet, nor are the elements behind it
+ * (see cc_chan_try_recv).
  *
- * A send case without room is not chosen, with mode DROP_NEW as with BLOCK.  Whatever was
- * not chosen is as before: the element is the caller's, the task's handle good.  Any
- * thread; may park; a cancel point. */
+ * A send case of a full channel is not chosen, with mode DROP_NEW as with BLOCK.
+ *
+ * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_select(const CCCase *cases, size_t count, cc_time deadline,
                                    size_t *index);
+
+/* Waits as cc_select does, except that among several cases that can take place it chooses the
+ * first one in the array.
+ *
+ * Returns as cc_select does.
+ *
+ * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_select_in_order(const CCCase *cases, size_t count, cc_time deadline,
                                             size_t *index);
 
-/* A channel of NULL is refused; a case that is not wanted this time is CC_CASE_NEVER. */
+/* ---- cases ----
+ *
+ * A case with a NULL channel is an error: use cc_case_never for a case that is switched off. */
 
+/* Returns a case that never takes place.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_never(void)
 {
 	CCCase c;
@@ -88,6 +109,9 @@ static inline CCCase cc_case_never(void)
 	return c;
 }
 
+/* Returns a case that receives an element of `size` bytes into `item`, as cc_chan_recv does.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_recv(CCChan *chan, void *item, size_t size)
 {
 	CCCase c = cc_case_never();
@@ -99,6 +123,9 @@ static inline CCCase cc_case_recv(CCChan *chan, void *item, size_t size)
 	return c;
 }
 
+/* Returns a case that sends the element of `size` bytes at `item`, as cc_chan_send does.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_send(CCChan *chan, const void *item, size_t size)
 {
 	CCCase c = cc_case_never();
@@ -110,18 +137,26 @@ static inline CCCase cc_case_send(CCChan *chan, const void *item, size_t size)
 	return c;
 }
 
-/* The same for who has one end only: the other one does not compile. */
+/* Returns a case that receives through a receiving end.  A sending end does not compile.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_rx(CCChanRx rx, void *item, size_t size)
 {
 	return cc_case_recv(rx.chan, item, size);
 }
 
+/* Returns a case that sends through a sending end.  A receiving end does not compile.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_tx(CCChanTx tx, const void *item, size_t size)
 {
 	return cc_case_send(tx.chan, item, size);
 }
 
-/* Consumes the handle, as cc_task_join does. */
+/* Returns a case that takes place when `task` has ended.  If it is chosen, it consumes the handle
+ * as cc_task_join does, and *result receives the task's result unless `result` is NULL.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_task(CCTask task, int *result)
 {
 	CCCase c = cc_case_never();
@@ -132,6 +167,9 @@ static inline CCCase cc_case_task(CCTask task, int *result)
 	return c;
 }
 
+/* Returns a case that takes place when `token` is set.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_token(CCToken *token)
 {
 	CCCase c = cc_case_never();
@@ -141,8 +179,11 @@ static inline CCCase cc_case_token(CCToken *token)
 	return c;
 }
 
-/* At that point of cc_now(), or at once if it has passed, if no other case can take
- * place.  Of two at the same time the first in the array; before a deadline that is the same. */
+/* Returns a case that takes place at the time `at` of cc_now(), or immediately if that has passed,
+ * provided that no other case can take place.  Of two timeouts with the same time the first in the
+ * array is chosen.  A timeout comes before an equal deadline of the call.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_timeout(cc_time at)
 {
 	CCCase c = cc_case_never();
@@ -152,6 +193,10 @@ static inline CCCase cc_case_timeout(cc_time at)
 	return c;
 }
 
+/* Returns a case that takes place if no other case can take place at once.  A select with it never
+ * waits.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_case_default(void)
 {
 	CCCase c = cc_case_never();

@@ -1,4 +1,14 @@
-/* task.h - run a function as a fiber, and wait for its end. */
+/* task.h - run a function as a fiber, and wait for its end.
+ *
+ *      CCTask task;
+ *      int result;
+ *
+ *      if (cc_task_spawn(NULL, &task, NULL, compute, &job) == 0 &&
+ *          cc_task_join(task, CC_FOREVER, &result) == 0)
+ *              printf("compute returned %d\n", result);
+ *
+ * A task is a function that runs on a fiber.  Most programs start tasks in a nursery (nursery.h),
+ * which joins them. */
 #ifndef CCC_TASK_H
 #define CCC_TASK_H
 
@@ -8,123 +18,168 @@
 extern "C" {
 #endif
 
-/* What a task runs, beginning with the default floating-point environment.  Its
- * result, 0 or a positive error number by custom, goes to whoever joins it. */
+/* The function that a task runs.  It starts with the default floating-point environment.  By
+ * convention it returns 0 or a positive error number, which cc_task_join hands to the joiner. */
 typedef int cc_task_main(void *arg);
 
-/* A handle.  Copy it freely; it names one task, not the memory it used: a call with a handle
- * that was consumed returns EINVAL, also when its memory is another task's by then. */
+/* A handle that names one task.  Handles may be copied.  Joining or detaching consumes the handle
+ * and every copy of it: later calls with it return EINVAL, even if the memory of the task has been
+ * reused for another task. */
 typedef struct CCTask {
 	void *frame;
 	uint64_t id;
 } CCTask;
 
-/* Where a task may run. */
+/* The workers that may run a task. */
 typedef enum CCMigration {
-	CC_MIGRATE_FREE,	/* on any worker, another one after each wait */
-	CC_MIGRATE_STICKY,	/* on any worker; then on that one, while it exists */
-	CC_MIGRATE_PINNED,	/* on one worker, from beginning to end */
+	CC_MIGRATE_FREE,	/* any worker; the worker may change at each wait */
+	CC_MIGRATE_STICKY,	/* any worker at the start, then that worker while it exists */
+	CC_MIGRATE_PINNED,	/* one worker from start to end */
 } CCMigration;
 
+/* Options.  A zeroed struct is the default. */
 typedef struct CCTaskOptions {
-	const char *name;	/* copied, 15 characters; NULL: none */
+	const char *name;	/* copied, at most 15 characters; NULL: no name */
 	CCMigration migration;
-	cc_time start;		/* a time of cc_now: it begins then, not before; 0 or one that
-				 * has passed: at once */
-	/* The least that its stack has, in bytes of address space with the guard, as CCConfig says
-	 * it; up to 1 GB.  0, or no more than the runtime's (or the nursery's, of a child): that.
-	 * A larger stack is the next doubling of the runtime's.  It counts like others (stacks_max)
-	 * and is reused like them; the task has it to itself.  What libraries need: docs/stacks.md. */
+	/* Time of cc_now() at which the task starts.  0, or a time in the past: immediately. */
+	cc_time start;
+	/* Minimum stack size in bytes of address space, guard included (see CCConfig.stack_size);
+	 * at most 1 GB.  0, or a size below the default: the default, which is the nursery's size
+	 * for a child and the runtime's size otherwise.  The size is rounded up to the runtime's
+	 * size times a power of two.  The stack counts towards CCConfig.stacks_max and is reused
+	 * as other stacks are; the task does not share it.  docs/stacks.md says how much stack
+	 * common libraries need. */
 	size_t stack_size;
 } CCTaskOptions;
 
-/* Run main(arg) as a fiber of `runtime` (NULL: cc_runtime_current()).  With
- * `out` the task must be joined or detached; without, it is detached from the
- * start.  `options` may be NULL.  EINVAL: no main, a name too long, no such
- * migration, a start at CC_FOREVER, or a stack_size of more than 1 GB; ENOMEM: no memory, or not
- * for one stack of that size;
- * EAGAIN: tasks already wait for stacks that the system does not grant;
- * ECANCELED: the runtime is ending (cc_runtime_free) and takes no more; whatever kept
- * the default runtime from starting.  Nothing is spawned on an error.  Any thread;
- * never parks. */
+/* Starts `main(arg)` as a fiber of `runtime`; NULL means cc_runtime_current().
+ *
+ * If `out` is not NULL, it receives the handle, and the task must be joined or detached.  If `out`
+ * is NULL, the task is detached from the start.  `options` may be NULL.
+ *
+ * Returns 0, or
+ *   EINVAL      `main` is NULL, the name is too long, the migration is unknown, the start is
+ *               CC_FOREVER, or stack_size is above 1 GB
+ *   ENOMEM      no memory, or not enough for one stack of that size
+ *   EAGAIN      other tasks already wait for stacks that the system does not grant
+ *   ECANCELED   the runtime is ending (cc_runtime_free) and accepts no new tasks
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *   (other)     the default runtime could not be started
+ * After an error no task was started and `arg` still belongs to the caller.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_task_spawn(CCRuntime *runtime, CCTask *out,
                                        const CCTaskOptions *options, cc_task_main *main, void *arg);
 
-/* Waits for the end of a task, at most until `deadline`, and consumes its handle.  The task's
- * result goes to *result unless that is NULL.  Any number of callers may wait for one task; each
- * that waits when it ends gets the result.
+/* Waits until the task ends, at most until `deadline`, and consumes its handle.  If `result` is
+ * not NULL, *result receives what the task's function returned.
+ *
+ * Several callers may wait for one task; every caller that waits when the task ends gets the
+ * result.
+ *
+ * A fiber outside of any nursery that joins with CC_FOREVER may run a task that has not started
+ * yet on its own stack.  The call then returns when the task's function returns.  Only the end of
+ * the runtime can end such a wait early, and it does so by ending the waits of the task; a task
+ * that computes, or that waits inside a shielded nursery, delays its joiner until it returns.
+ *
+ * errno belongs to the OS thread, so after a call that may park its earlier value is meaningless.
  *
  * Returns 0, or
- *   ETIMEDOUT   the deadline of the call (EAGAIN if it was CC_NOW) or of a nursery around the
- *               caller has passed
+ *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
+ *               around the caller passed
  *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
  *               ending (cc_runtime_free)
- *   EINVAL      no such task, or its handle is consumed
+ *   EINVAL      there is no such task, or its handle is consumed
  *   EDEADLK     the task joins itself
- *   ENOMEM      no memory for a thread's first wait
- * After ETIMEDOUT, EAGAIN, ECANCELED and ENOMEM the task still runs and its handle stays good.
- *
- * A fiber that is outside of any nursery and joins with CC_FOREVER may run the task on its own
- * stack if the task has not begun.  Then the call returns when the task does: only the end of
- * the runtime would end the wait, and it ends what the task waits for; a task that is shielded
- * or computes keeps its joiner until it returns.
- *
- * errno belongs to the thread: its value before a call that may park says nothing
- * after it.
+ *   ENOMEM      no memory for the first wait of a thread
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After ETIMEDOUT, EAGAIN, ECANCELED and ENOMEM the task still runs and its handle stays valid.
  *
  * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_task_join(CCTask task, cc_time deadline, int *result);
 
-/* Gives the handle up: no caller will join the task.  A child of a nursery stays that
- * nursery's.  EINVAL as above.  Any thread. */
+/* Consumes the handle without waiting: no caller will join the task.  A child of a nursery remains
+ * a child of that nursery.
+ *
+ * Returns 0, or
+ *   EINVAL      there is no such task, or its handle is consumed
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_task_detach(CCTask task);
 
-/* Take a task back whose start is to come: it never runs, and the handle is consumed.
- * EALREADY: too late, it has begun or is about to; EBUSY: somebody waits for its end; the
- * handle stays good in both cases.  EINVAL as above.  Any thread; never parks.
+/* Cancels the start of a task whose start time is in the future: the task never runs, and the
+ * handle is consumed.
  *
  *      CCTaskOptions later = {.start = cc_now() + 5 * CC_SEC};
  *
  *      cc_task_spawn(NULL, &alarm, &later, give_up, job);
  *      ...
  *      if (cc_task_recall(alarm) != 0)
- *              err = cc_task_join(alarm, CC_FOREVER, NULL); */
+ *              err = cc_task_join(alarm, CC_FOREVER, NULL);
+ *
+ * Returns 0, or
+ *   EALREADY    the task has started or is about to start
+ *   EBUSY       a caller waits for the end of the task
+ *   EINVAL      there is no such task, or its handle is consumed
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After EALREADY and EBUSY the handle stays valid.
+ *
+ * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_task_recall(CCTask task);
 
-/* The handle of the task that calls; all zero outside of any.  Whether it may be joined is
- * for who spawned it to know.  Any thread; never parks. */
+/* Returns the handle of the calling task, or a zeroed handle outside of any task.  The handle does
+ * not tell whether the task was spawned detached; only a task that was not may be joined.
+ *
+ * Any thread.  Never parks. */
 CC_API CCTask cc_self(void);
 
-/* For loops that compute: 1 if it is time to let others run (cc_yield), or to end: others wait
- * for this worker and the calling fiber has had it for a slice of time, about two ticks of
- * the monitor (scale_interval each, less when there is a queue), or scale_interval if there
- * is no monitor; or the caller is cancelled (cc_cancel_reason).  It reads a few words, and the
- * clock only without a monitor.  In a thread: if it is cancelled.  Any thread; never parks. */
+/* Tells a loop that computes whether to call cc_yield or to stop.
+ *
+ * Returns 1 in two cases, else 0:
+ *   - Other fibers are ready on this worker and the calling fiber has used up its time slice.  A
+ *     slice is about two ticks of the monitor (a tick is scale_interval, shorter while fibers are
+ *     queued), or one scale_interval if there is no monitor.
+ *   - The caller is cancelled (cc_cancel_reason).  In an OS thread this is the only case.
+ * The call reads a few words; it reads the clock only if there is no monitor.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_should_yield(void);
 
-/* Lets other fibers run, then returns.  In an OS thread: sched_yield.
+/* Lets other ready fibers run, then returns.  In an OS thread: sched_yield.
  *
- * Returns:
- *   0           the caller is not cancelled
- *   ECANCELED   a nursery around the caller was cancelled or its deadline has passed, or the
- *               calling fiber's runtime is ending; the other fibers have had their turn all the
- *               same.  A cancellation that arrives during the call may be told by the next
- *               call only.
- *
- * So a loop that computes ends when it is cancelled:
+ * A loop that computes ends when it is cancelled:
  *
  *      while (more(job) && cc_yield() == 0)
  *              step(job);
  *
- * The result may be dropped.  Any thread.  May park. */
+ * Returns 0, or
+ *   ECANCELED   a nursery around the caller was cancelled or its deadline has passed, or the
+ *               calling fiber's runtime is ending
+ * The other fibers have run in either case.  A cancellation that arrives during the call may be
+ * reported by the next call only.  The result may be ignored.
+ *
+ * Any thread.  May park. */
 CC_API int cc_yield(void);
 
-/* Sleep until that time; 0 at once if it has passed.  ECANCELED, ENOMEM as above; ETIMEDOUT:
- * the deadline of a nursery came before.
- * Any thread; may park. */
+/* Sleeps until the time `deadline` of cc_now(); returns immediately if it has passed.
+ *
+ * Returns 0, or
+ *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
+ *               ending (cc_runtime_free)
+ *   ETIMEDOUT   the deadline of a nursery around the caller came first
+ *   ENOMEM      no memory for the first wait of a thread
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error the caller has slept for less than it asked for.
+ *
+ * Any thread.  May park.  Cancellation point. */
 CC_API int cc_sleep_until(cc_time deadline);
 
-/* The same, so many milliseconds from now. */
+/* Sleeps for `ms` milliseconds; returns immediately if `ms` is 0 or less.
+ *
+ * Returns as cc_sleep_until does.
+ *
+ * Any thread.  May park.  Cancellation point. */
 static inline int cc_sleep_ms(int64_t ms)
 {
 	if (ms > CC_FOREVER / CC_MSEC)
