@@ -179,6 +179,7 @@ public:
 	}
 	int cancel(int reason = 0) noexcept { return cc_nursery_cancel(&nursery_, reason); }
 	int seal() noexcept { return cc_nursery_seal(&nursery_); }
+	[[nodiscard]] int deadline(cc_time when) noexcept { return cc_nursery_deadline(&nursery_, when); }
 	template <class T> [[nodiscard]] int autoclose(const channel<T> &chan) noexcept
 	{
 		return cc_nursery_autoclose(&nursery_, chan.get());

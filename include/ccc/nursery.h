@@ -221,6 +221,27 @@ CC_API CC_MUST_CHECK int cc_nursery_autoclose(CCNursery *nursery, CCChan *chan);
  * Owner only.  Never parks. */
 CC_API int cc_nursery_seal(CCNursery *nursery);
 
+/* Sets, moves or removes the nursery's deadline, which is then as if it had been given in
+ * CCNurseryOptions: at the time `when` of cc_now() the nursery is cancelled.  A time that has
+ * passed, and CC_NOW, cancel it at once; CC_FOREVER removes the deadline.  Deadlines of
+ * enclosing nurseries are not affected.
+ *
+ * A server gives each request of a connection its own time:
+ *
+ *      while (read_request(c) == 0 && cc_nursery_deadline(n, cc_after(30 * CC_SEC)) == 0)
+ *              answer(c);
+ *
+ * Returns 0, or
+ *   ECANCELED   the nursery is cancelled, or its former deadline has passed
+ *   EINVAL      the nursery is not open
+ *   EPERM       the caller is not the owner
+ *   ENOMEM      no memory for the timer
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error the former deadline still holds.
+ *
+ * Owner only.  Never parks. */
+CC_API CC_MUST_CHECK int cc_nursery_deadline(CCNursery *nursery, cc_time when);
+
 /* Cancels the nursery: every wait inside it ends with ECANCELED.  If `reason` is not 0 and no
  * child has failed before, it becomes the error that cc_nursery_join returns.  The first error or
  * reason stays: later ones do not replace it.

@@ -161,6 +161,27 @@ CC_API CC_MUST_CHECK int cc_config_init(CCConfig *config);
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_runtime_new(CCRuntime **out, const CCConfig *config);
 
+/* Sets the configuration with which the default runtime starts.  Call it before the first use of
+ * the library, for example first in main.  The configuration also holds for default runtimes that
+ * start after cc_shutdown.  `config` is copied.  NULL restores cc_config_init's.
+ *
+ *      CCConfig c;
+ *
+ *      if (cc_config_init(&c) != 0)
+ *              return 1;
+ *      c.workers = 4;
+ *      if (cc_runtime_configure(&c) != 0)
+ *              return 1;
+ *
+ * Returns 0, or
+ *   EBUSY       the default runtime has started, or is being ended
+ *   EINVAL      a field is out of range; the log says which
+ *   ENOTSUP     in a child of fork
+ * After an error the former configuration still holds.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_runtime_configure(const CCConfig *config);
+
 /* Waits until every task of the runtime has ended, stops its workers and frees it.
  *
  * For shutdown_timeout the tasks may run on and start new tasks.  After that the runtime accepts

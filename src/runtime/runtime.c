@@ -95,11 +95,13 @@ int cc_runtime_free(CCRuntime *rt)
 
 /* ---- the default runtime ---- */
 
-/* Who needs one while cc_shutdown frees the former waits here.  Its lock guards the
- * other two. */
+/* A caller that needs one while cc_shutdown frees the former waits here.  Its lock guards the
+ * others. */
 static struct cc__waitq defaults;
 static CC__ATOMIC(CCRuntime *) default_runtime;	/* read without the lock, too */
 static const CCRuntime *ending;			/* the one that is being freed, or NULL */
+static CCConfig configured;			/* for the next one; under the lock, too */
+static bool is_configured;			/* else the environment decides */
 
 /* The statistics of a default runtime that is still there when the process ends.
  * Whoever has the lock starts one, or stops one and reports by itself. */
@@ -144,6 +146,33 @@ static int wait_while_ending(void)
 	return err;
 }
 
+/* Under the lock.  Relaxed: the default runtime is written under this lock. */
+static bool default_exists(void)
+{
+	return ending != NULL || cc__load(&default_runtime, CC__RELAXED) != NULL;
+}
+
+int cc_runtime_configure(const CCConfig *config)
+{
+	CCConfig c = {0};
+	int err;
+
+	if (cc__forked())
+		return ENOTSUP;
+	if (config != NULL)
+		c = *config;
+	if (config != NULL && (err = cc__config_check(&c)) != 0)
+		return err;
+	cc__lock(&defaults.lock, CC__RANK_RUNTIME);
+	err = default_exists() ? EBUSY : 0;
+	if (err == 0) {
+		configured = c;
+		is_configured = config != NULL;
+	}
+	cc__unlock(&defaults.lock);
+	return err;
+}
+
 static int start_default(CCRuntime **out)
 {
 	int err;
@@ -153,7 +182,8 @@ static int start_default(CCRuntime **out)
 		return err;
 	/* Relaxed: written under this lock. */
 	*out = cc__load(&default_runtime, CC__RELAXED);
-	if (*out == NULL && (err = cc_runtime_new(out, NULL)) == 0) {
+	if (*out == NULL &&
+	    (err = cc_runtime_new(out, is_configured ? &configured : NULL)) == 0) {
 		report_later(&(*out)->sched.config);
 		/* Release: the runtime, to the acquire in current(). */
 		cc__store(&default_runtime, *out, CC__RELEASE);

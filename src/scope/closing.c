@@ -86,14 +86,38 @@ int cc__nursery_set_alarm(struct cc__nursery *n, cc_time deadline)
 	return 0;
 }
 
-/* It never comes, or it is about to and is waited for like any daemon. */
-void cc__nursery_stop_alarm(struct cc__nursery *n)
+/* An alarm that has begun is waited for like any daemon. */
+bool cc__nursery_stop_alarm(struct cc__nursery *n)
 {
-	if (n->alarm.id == 0)
-		return;
-	if (cc_task_recall(n->alarm) == 0)
-		cc__nursery_end(n, &n->daemons, 0);
-	else
+	const bool set = n->alarm.id != 0;
+	const bool begun = set && cc_task_recall(n->alarm) != 0;
+
+	if (begun)
 		cc_task_detach(n->alarm);
+	else if (set)
+		cc__nursery_end(n, &n->daemons, 0);
 	n->alarm = (CCTask){0};
+	return !begun;
+}
+
+/* The new alarm is set before the old one is stopped, so an error changes nothing. */
+int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline)
+{
+	const CCTask old = n->alarm;
+	CCTask moved;
+	int err;
+
+	/* Relaxed: be_late in this thread, or in an alarm that the caller need not see yet. */
+	if (cc__load(&n->scope.flag, CC__RELAXED) & CC__CANCEL)
+		return ECANCELED;
+	n->alarm = (CCTask){0};
+	err = cc__nursery_set_alarm(n, deadline != CC_NOW ? deadline : 1);
+	moved = n->alarm;
+	n->alarm = old;
+	if (err != 0)
+		return err;
+	if (!cc__nursery_stop_alarm(n))
+		err = ECANCELED;
+	n->alarm = moved;
+	return err;
 }

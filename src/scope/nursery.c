@@ -476,6 +476,13 @@ int cc_nursery_seal(CCNursery *nursery)
 	return err;
 }
 
+int cc_nursery_deadline(CCNursery *nursery, cc_time when)
+{
+	const int err = check_owner(nursery);
+
+	return err != 0 ? err : cc__nursery_move_alarm(inside_of(nursery), when);
+}
+
 int cc_nursery_cancel(CCNursery *nursery, int reason)
 {
 	struct cc__nursery *n = inside_of(nursery);

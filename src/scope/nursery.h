@@ -96,7 +96,10 @@ int cc__nursery_unstarted(CCNursery *nursery, int err);
  * and is stopped when nobody but daemons is left. */
 void cc__nursery_close_channels(struct cc__nursery *n);
 int cc__nursery_set_alarm(struct cc__nursery *n, cc_time deadline);
-void cc__nursery_stop_alarm(struct cc__nursery *n);
+/* By the owner.  False: the deadline has passed, and its alarm runs or has run. */
+bool cc__nursery_stop_alarm(struct cc__nursery *n);
+/* By the owner: exchanges the alarm for one at `deadline`.  ECANCELED: too late. */
+int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline);
 
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);

@@ -178,6 +178,167 @@ TEST(deadline_that_was_met_is_forgotten)
 	for_fiber_and_thread(in_time);
 }
 
+/* ---- moved ---- */
+
+static int count_or_wait(void *arg)
+{
+	struct quiet *q = arg;
+
+	cc__add(&q->waiting, 1, CC__RELAXED);
+	if (cc_sleep_until(cc_after(5 * CC_USEC)) != 0)
+		return ETIMEDOUT;
+	cc__add(&q->ended, 1, CC__RELAXED);
+	return 0;
+}
+
+static int set_later(void *rt)
+{
+	const CCNurseryOptions o = until(rt, 0);
+	struct quiet q = quiet_new();
+
+	cc_nursery_scope_with(n, NULL, &o) {
+		CHECK_EQ(cc_nursery_deadline(n, cc_after(CC_MSEC)), 0);
+		CHECK_EQ(receive_late(&q), ETIMEDOUT);
+		CHECK_EQ(cc_cancel_reason(), ETIMEDOUT);
+		CHECK_EQ(cc_nursery_deadline(n, cc_after(FAR * CC_SEC)), ECANCELED);
+		CHECK_EQ(cc_cancel_reason(), ETIMEDOUT);
+	}
+	CHECK_EQ(cc_chan_free(q.chan), 0);
+	return 0;
+}
+
+TEST(deadline_set_while_open)
+{
+	for_fiber_and_thread(set_later);
+}
+
+static int moved_nearer(void *rt)
+{
+	const CCNurseryOptions o = until(rt, cc_after(FAR * CC_SEC));
+	struct quiet q = quiet_new();
+
+	cc_nursery_scope_with(n, NULL, &o) {
+		CHECK_EQ(cc_nursery_deadline(n, cc_after(CC_MSEC)), 0);
+		CHECK_EQ(receive_late(&q), ETIMEDOUT);
+	}
+	CHECK_EQ(cc_chan_free(q.chan), 0);
+	return 0;
+}
+
+TEST(deadline_moved_nearer)
+{
+	for_fiber_and_thread(moved_nearer);
+}
+
+/* A wait that outlasts the former deadline ends by its own.  On a machine that stops the owner
+ * for so long that the former deadline passes first, the call says so. */
+static int moved_away(void *rt, cc_time to)
+{
+	const cc_time former = cc_after(50 * CC_MSEC);
+	const CCNurseryOptions o = until(rt, former);
+	int err = -1, moved = -1;
+
+	cc_nursery_scope_with(n, &err, &o)
+		if ((moved = cc_nursery_deadline(n, to)) == 0) {
+			CHECK_EQ(cc_sleep_until(former + 10 * CC_MSEC), 0);
+			CHECK_EQ(cc_cancel_reason(), 0);
+			CHECK_EQ(cc_nursery_spawn(n, NULL, nothing, NULL), 0);
+		}
+	CHECK_EQ(err, 0);
+	CHECK(moved == 0 || (moved == ECANCELED && cc_now() >= former));
+	return 0;
+}
+
+static int moved_farther(void *rt)
+{
+	return moved_away(rt, cc_after(FAR * CC_SEC));
+}
+
+static int removed(void *rt)
+{
+	return moved_away(rt, CC_FOREVER);
+}
+
+TEST(deadline_moved_farther_or_removed)
+{
+	for_fiber_and_thread(moved_farther);
+	for_fiber_and_thread(removed);
+}
+
+static int at_once(void *rt)
+{
+	for (int i = 0; i < 2; i++) {
+		const CCNurseryOptions o = until(rt, cc_after(FAR * CC_SEC));
+		int err = -1;
+
+		cc_nursery_scope_with(n, &err, &o) {
+			CHECK_EQ(cc_nursery_deadline(n, i == 0 ? CC_NOW : 1), 0);
+			CHECK_EQ(cc_cancel_reason(), ETIMEDOUT);
+			CHECK_EQ(cc_nursery_spawn(n, NULL, nothing, NULL), ECANCELED);
+		}
+		CHECK_EQ(err, ETIMEDOUT);
+	}
+	return 0;
+}
+
+TEST(deadline_moved_into_the_past_cancels_at_once)
+{
+	for_fiber_and_thread(at_once);
+}
+
+static int not_the_owner(void *arg)
+{
+	return cc_nursery_deadline(arg, CC_FOREVER) == EPERM ? 0 : EINVAL;
+}
+
+static int refused(void *rt)
+{
+	const CCNurseryOptions o = until(rt, cc_after(FAR * CC_SEC));
+	CCNursery joined = {0};
+	int err = -1;
+
+	CHECK_EQ(cc_nursery_deadline(NULL, CC_FOREVER), EINVAL);
+	CHECK_EQ(cc_nursery_deadline(&joined, CC_FOREVER), EINVAL);
+	cc_nursery_scope_with(n, &err, &o)
+		CHECK_EQ(cc_nursery_spawn(n, NULL, not_the_owner, n), 0);
+	CHECK_EQ(err, 0);
+	cc_nursery_scope_with(n, NULL, &o) {
+		CHECK_EQ(cc_nursery_cancel(n, 0), 0);
+		CHECK_EQ(cc_nursery_deadline(n, CC_FOREVER), ECANCELED);
+	}
+	return 0;
+}
+
+TEST(deadline_is_moved_by_the_owner_of_an_open_nursery)
+{
+	for_fiber_and_thread(refused);
+}
+
+/* Against the former one: the nursery is cancelled if and only if a call said so. */
+static int moved_just_in_time(void *rt)
+{
+	uint64_t seed = test_seed();
+
+	for (unsigned i = 0; i < 2000 / test_slowness() && test_has_time(); i++) {
+		const CCNurseryOptions o =
+		    until(rt, cc_now() + (cc_time)(test_random(&seed) % 40) * CC_USEC);
+		struct quiet q = {0};
+		int err = -1, moved = -1;
+
+		cc_nursery_scope_with(n, &err, &o)
+			if ((moved = cc_nursery_deadline(n, cc_after(FAR * CC_SEC))) == 0)
+				cc_nursery_spawn(n, NULL, count_or_wait, &q);
+		CHECK_EQ(err, 0);
+		CHECK_EQ(cc__load(&q.ended, CC__RELAXED), moved == 0);
+	}
+	return 0;
+}
+
+TEST(deadline_moved_against_the_former)
+{
+	for_fiber_and_thread(moved_just_in_time);
+}
+
 /* ---- the nearest ---- */
 
 static int outer_is_nearer(void *rt)
@@ -327,17 +488,6 @@ TEST(shield_holds_while_cancel_comes)
 }
 
 /* ---- a deadline against the end ---- */
-
-static int count_or_wait(void *arg)
-{
-	struct quiet *q = arg;
-
-	cc__add(&q->waiting, 1, CC__RELAXED);
-	if (cc_sleep_until(cc_after(5 * CC_USEC)) != 0)
-		return ETIMEDOUT;
-	cc__add(&q->ended, 1, CC__RELAXED);
-	return 0;
-}
 
 static int just_in_time(void *rt)
 {

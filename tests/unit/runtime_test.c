@@ -189,6 +189,39 @@ TEST(default_runtime_starts_again_after_shutdown)
 	}
 }
 
+static unsigned workers_of_the_default(void)
+{
+	const struct cc__sched *s = (const struct cc__sched *)(const void *)cc_runtime_current();
+
+	return s != NULL ? s->config.workers : 0;
+}
+
+TEST(default_runtime_starts_as_configured)
+{
+	CCConfig c, bad;
+
+	CHECK_EQ(cc_config_init(&c), 0);
+	c.workers = 3;
+	bad = c;
+	bad.workers = 0;
+	CHECK_EQ(cc_runtime_configure(&c), 0);
+	CHECK_EQ(cc_runtime_configure(&bad), EINVAL);
+	for (int i = 0; i < 2; i++) {	/* it holds for the next one, too */
+		CHECK_EQ(workers_of_the_default(), 3);
+		CHECK_EQ(cc_runtime_configure(&c), EBUSY);
+		CHECK_EQ(cc_runtime_configure(NULL), EBUSY);
+		CHECK_EQ(cc_shutdown(), 0);
+	}
+	c.workers = 5;
+	CHECK_EQ(cc_runtime_configure(&c), 0);
+	CHECK_EQ(workers_of_the_default(), 5);
+	CHECK_EQ(cc_shutdown(), 0);
+	CHECK_EQ(cc_runtime_configure(NULL), 0);
+	CHECK_EQ(cc_config_init(&c), 0);
+	CHECK_EQ(workers_of_the_default(), c.workers);
+	CHECK_EQ(cc_shutdown(), 0);
+}
+
 static void *use_default(void *arg)
 {
 	pthread_barrier_wait(arg);
