@@ -136,11 +136,14 @@ static bool left_to_searcher(const struct cc__idle *i)
 	return cc__idle_hungry(i);
 }
 
-void cc__idle_call(struct cc__idle *i, uint32_t left)
+bool cc__idle_watched(const struct cc__idle *i, uint32_t left)
 {
 	/* Relaxed: a heuristic. */
-	if (on_watch(i) && left < cc__load(&i->patience, CC__RELAXED))
-		return;
+	return on_watch(i) && left < cc__load(&i->patience, CC__RELAXED);
+}
+
+void cc__idle_call(struct cc__idle *i)
+{
 	if (!left_to_searcher(i))
 		cc__idle_wake_one(i);
 }

@@ -83,8 +83,8 @@ struct cc__idle {
 struct cc__idle *cc__idle_new(void);		/* NULL: no memory */
 void cc__idle_free(struct cc__idle *i);
 
-/* After so many enqueues by the worker of `mine` (I1).  True: somebody sleeps, and the
- * caller says with cc__idle_call how much it leaves behind. */
+/* After so many enqueues by the worker of `mine` (I1).  True: a worker sleeps, and the
+ * caller calls cc__idle_call unless what it leaves behind is left to a watch. */
 static inline bool cc__idle_pushed(struct cc__idle *i, struct cc__nap *mine, unsigned n)
 {
 	/* Relaxed: ours alone.  Release: what was queued, to the acquire in
@@ -94,7 +94,9 @@ static inline bool cc__idle_pushed(struct cc__idle *i, struct cc__nap *mine, uns
 	/* Relaxed: after the fence; see the drawing. */
 	return __builtin_expect(cc__load(&i->sleepers, CC__RELAXED) != 0, 0);
 }
-void cc__idle_call(struct cc__idle *i, uint32_t left);
+/* A worker is on watch, and a queue of this length does not end that. */
+bool cc__idle_watched(const struct cc__idle *i, uint32_t left);
+void cc__idle_call(struct cc__idle *i);
 
 /* After an enqueue by anybody else.  `target` is the worker that looks there
  * first; CC__ANY: all do. */

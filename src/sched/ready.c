@@ -12,7 +12,10 @@
 __attribute__((noinline)) void cc__worker_call_others(struct cc__worker *w, unsigned n)
 {
 	cc__count_by(&w->counters.calls, n);
-	cc__idle_call(w->idle, cc__runq_length(&w->queue));
+	if (cc__idle_watched(w->idle, cc__runq_length(&w->queue)))
+		return;
+	cc__runq_open(&w->queue);
+	cc__idle_call(w->idle);
 }
 
 static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)

@@ -122,6 +122,9 @@ bool cc__runq_meet_thief(struct cc__runq *q)
 	uint32_t want = cc__load(&q->want, CC__ACQUIRE);
 	unsigned turns = 0;
 
+	/* Acquire: it fails if a thief was faster, which may have been inside and gone (3). */
+	if (want == CC__OPEN && cc__cas(&q->want, &want, CC__NOBODY, CC__ACQUIRE, CC__ACQUIRE))
+		return true;
 	/* Relaxed, both ways: it is as just read, or SEIZED by the one that asked, who waits
 	 * for us to leave. */
 	if (state_of(want) == CC__ASKED &&
@@ -221,6 +224,15 @@ static bool take_gift(struct cc__runq *q, struct cc__loot *loot)
 	return loot->count > 0;
 }
 
+/* SEIZED, and the owner is out. */
+static bool take_half(struct cc__runq *q, unsigned take, struct cc__loot *loot)
+{
+	half(q, take, loot);
+	/* Release (3): the lanes, to the acquire in cc__runq_come. */
+	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
+	return loot->count > 0;
+}
+
 static bool seize(struct cc__runq *q, unsigned take, struct cc__loot *loot)
 {
 	unsigned turns = 0;
@@ -229,10 +241,19 @@ static bool seize(struct cc__runq *q, unsigned take, struct cc__loot *loot)
 	/* Acquire (2): pairs with the release in cc__runq_leave (1). */
 	while (cc__load(&q->busy, CC__ACQUIRE) != 0)
 		turn(&turns);
-	half(q, take, loot);
-	/* Release (3): the lanes, to the acquire in cc__runq_come. */
-	cc__store(&q->want, CC__NOBODY, CC__RELEASE);
-	return loot->count > 0;
+	return take_half(q, take, loot);
+}
+
+/* The owner has not been here since it opened: it reads what it wrote, OPEN, or what a
+ * thief wrote after that, and exchanges OPEN itself before it touches the lanes.  One of
+ * the two exchanges fails. */
+static bool seize_open(struct cc__runq *q, unsigned take, struct cc__loot *loot)
+{
+	uint32_t want = CC__OPEN;
+
+	/* Acquire: pairs with the release in cc__runq_open (5). */
+	return cc__cas(&q->want, &want, CC__SEIZED, CC__ACQUIRE, CC__RELAXED) &&
+	       take_half(q, take, loot);
 }
 
 bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct cc__loot *loot)
@@ -249,7 +270,7 @@ bool cc__runq_steal(struct cc__runq *q, unsigned take, unsigned patience, struct
 	 * mutant: acquire -> relaxed survives: the heavy fence, or the gift, brings it as well;
 	 * only TSan does not see that. */
 	if (!cc__cas(&q->want, &want, asked, CC__ACQUIRE, CC__RELAXED))
-		return false;
+		return want == CC__OPEN && seize_open(q, take, loot);
 	while (patience-- > 0) {
 		/* Acquire: pairs with the release in cc__runq_meet_thief (4). */
 		if (cc__load(&q->want, CC__ACQUIRE) == CC__GIVEN)

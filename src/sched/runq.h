@@ -5,7 +5,10 @@
  * It first asks; an owner that comes by within a few microseconds hands out
  * half by itself.  From an owner that does not (it runs one fiber for long) the
  * thief seizes the queue: a fence on every CPU makes sure that either the
- * owner sees the wish or the thief sees the owner busy.
+ * owner sees the wish or the thief sees the owner busy.  That fence waits for the
+ * CPU of the owner, and a host that has taken this CPU away returns it milliseconds
+ * later.  So an owner that wakes a worker opens its queue before: until the owner comes
+ * by again, a thief seizes the queue without a fence.
  *
  *   want       to        who     then
  *   NOBODY     ASKED     thief   wait a little
@@ -14,9 +17,12 @@
  *   GIVEN      NOBODY    thief   took the gift
  *   ASKED      SEIZED    thief   heavy fence, wait until not busy, take half
  *   SEIZED     NOBODY    thief
+ *   NOBODY     OPEN      owner   wake a worker: only while it is not busy
+ *   OPEN       NOBODY    owner   the next time it is busy
+ *   OPEN       SEIZED    thief   take half
  *
  * R1  The lanes are touched by the owner while busy, or by the thief that has
- *     SEIZED and seen it not busy.  Never by both.
+ *     SEIZED and seen it not busy, or has SEIZED what was OPEN.  Never by both.
  * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.  (One that
  *     its worker is about to claim may be in none: `handed` in worker.h.)
  * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
@@ -62,7 +68,7 @@ struct cc__loot {
 	struct cc__fiber *fiber[CC__STEAL_MAX];	/* oldest first */
 };
 
-enum cc__want { CC__NOBODY, CC__ASKED, CC__GIVING, CC__GIVEN, CC__SEIZED };
+enum cc__want { CC__NOBODY, CC__ASKED, CC__GIVING, CC__GIVEN, CC__SEIZED, CC__OPEN };
 
 struct cc__runq {
 	cc__a32 busy;			/* written by the owner */
@@ -155,6 +161,17 @@ static inline void cc__runq_leave(struct cc__runq *q)
 {
 	/* Release (1): the lanes, to the acquire of a thief that finds us gone (2). */
 	cc__store(&q->busy, 0, CC__RELEASE);
+}
+
+/* Not busy: the next thief needs no fence, and the next call of the owner is a slow one. */
+static inline void cc__runq_open(struct cc__runq *q)
+{
+	uint32_t want = CC__NOBODY;
+
+	/* Release (5): the lanes, to the acquire of the thief that seizes; those that the
+	 * thief before it has left (3), too, because an exchange continues that release.
+	 * Relaxed if it fails: there is a thief, or the queue is open. */
+	cc__cas(&q->want, &want, CC__OPEN, CC__RELEASE, CC__RELAXED);
 }
 
 /* Under R1.  Relaxed, all: R1 orders the positions, others take them as hints. */

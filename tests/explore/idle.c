@@ -65,11 +65,13 @@ static void queue_own(unsigned me, struct cc__fiber *f)
 
 static void push_own(unsigned me, struct cc__fiber *f)
 {
-	if (hole == GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1))
-		cc__idle_call(idle, 1);
+	if (hole == GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1) &&
+	    !cc__idle_watched(idle, 1))
+		cc__idle_call(idle);
 	queue_own(me, f);
-	if (hole != GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1))
-		cc__idle_call(idle, length_of(me));
+	if (hole != GENERATION_BEFORE_PUSH && cc__idle_pushed(idle, &idle->nap[me], 1) &&
+	    !cc__idle_watched(idle, length_of(me)))
+		cc__idle_call(idle);
 }
 
 static bool take_box(unsigned me, struct cc__inbox *box)

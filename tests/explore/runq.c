@@ -217,6 +217,36 @@ static void push_two_stolen(void)
 SCENARIO(runq_push_stolen_and_a_thief, .init = empty, .body = {push_two_stolen, thief},
          .final = two_once)
 
+/* ---- an open queue ---- */
+
+/* The owner wakes a worker after its push, computes, and comes back sooner or later. */
+static void push_open_then_pop(void)
+{
+	push(0, CC__FRESH);
+	push(1, CC__FRESH);
+	cc__runq_open(&q);
+	pop();
+	pop();
+}
+
+/* It opens what a thief may be at already, and again. */
+static void open_push_open_then_pop(void)
+{
+	cc__runq_open(&q);
+	push(1, CC__FRESH);
+	cc__runq_open(&q);
+	pop();
+}
+SCENARIO(runq_open_to_a_thief, .init = empty, .body = {push_open_then_pop, thief},
+         .final = two_once)
+SCENARIO(runq_open_to_a_thief_twice, .init = empty, .body = {push_open_then_pop, thief_twice},
+         .final = two_once, .bound = 2, .weak = 1)
+SCENARIO(runq_opened_again, .init = with_one_fresh, .body = {open_push_open_then_pop, thief},
+         .final = two_once)
+SCENARIO(runq_open_to_two_thieves, .init = with_one_fresh,
+         .body = {open_push_open_then_pop, thief, thief}, .final = two_once, .bound = 2,
+         .weak = 1)
+
 /* ---- the offer (R4) ---- */
 
 static void offer(int i)

@@ -11,6 +11,7 @@
 static struct {
 	const char *function, *text;
 	bool no_fence;	/* there is no heavy fence at all */
+	bool fails_at_fence;
 } hole;
 
 static int order_at(const char *function, const char *text, int order)
@@ -36,10 +37,16 @@ static int order_at(const char *function, const char *text, int order)
 		mc_store(&(a)->raw, sizeof mc_v_, (uint64_t)mc_v_, order_at(__func__, #a, order), \
 		         &mc_site_); \
 	})
+#undef cc__cas
+#define cc__cas(a, expected, value, order, on_failure) \
+	MC_CAS(a, expected, value, false, order_at(__func__, #a, order), \
+	       order_at(__func__, #a, on_failure))
 #undef cc__fence_heavy
 #define cc__fence_heavy() \
 	__extension__({ \
 		MC_SITE("fence_heavy"); \
+		if (hole.fails_at_fence) \
+			mc_fail("a fence"); \
 		if (!hole.no_fence) \
 			mc_fence_heavy(&mc_site_); \
 	})
@@ -98,7 +105,7 @@ static void look_for_busy_relaxed(void)
 
 static void end_of_seizure_relaxed(void)
 {
-	weak_at("seize", "&q->want");
+	weak_at("take_half", "&q->want");
 }
 
 static void look_for_thief_relaxed(void)
@@ -111,7 +118,17 @@ static void gift_relaxed(void)
 	weak_at("cc__runq_meet_thief", "&q->want");
 }
 
-/* (The door of this file does not reach into an exchange: that side is runq.c's.) */
+static void open_relaxed(void)
+{
+	weak_at("cc__runq_open", "&q->want");
+}
+
+static void open_seized_relaxed(void)
+{
+	weak_at("seize_open", "&q->want");
+}
+
+/* (The other side is an exchange of the pointer: that one is runq.c's.) */
 static void offer_relaxed(void)
 {
 	weak_at("cc__runq_offer", "&q->offer");
@@ -134,6 +151,12 @@ static void pop_twice(void)
 	}
 }
 
+static void push_then_open(void)
+{
+	MC_ASSERT(cc__runq_push(&q, fill(2), CC__FRESH));
+	cc__runq_open(&q);
+}
+
 static void thief(void)
 {
 	struct cc__loot *mine = &loot[mc_self()];
@@ -151,5 +174,26 @@ HOLE(runq_busy_seen_relaxed, look_for_busy_relaxed)
 HOLE(runq_seizure_ended_relaxed, end_of_seizure_relaxed)
 HOLE(runq_thief_seen_relaxed, look_for_thief_relaxed)
 HOLE(runq_given_relaxed, gift_relaxed)
+SCENARIO(runq_opened_relaxed, .init = open_relaxed, .body = {push_then_open, thief},
+         .expect = "race|assert|crash")
+SCENARIO(runq_open_seized_relaxed, .init = open_seized_relaxed,
+         .body = {push_then_open, thief}, .expect = "race|assert|crash")
 SCENARIO(runq_offered_relaxed, .init = offer_relaxed, .body = {offer_one, thief},
          .expect = "race|assert|crash")
+
+/* Not a hole: an open queue is seized without a fence, a closed one with it. */
+static void opened(void)
+{
+	start();
+	cc__runq_open(&q);
+	hole.fails_at_fence = true;
+}
+
+static void closed(void)
+{
+	opened();
+	cc__runq_enter(&q);
+	cc__runq_leave(&q);
+}
+SCENARIO(runq_open_needs_no_fence, .init = opened, .body = {thief})
+SCENARIO(runq_closed_needs_a_fence, .init = closed, .body = {thief}, .expect = "a fence")

@@ -38,8 +38,8 @@ static void two_workers(void)
 static void push(void)
 {
 	cc__store(&queued, 1, CC__RELAXED);
-	if (cc__idle_pushed(idle, &idle->nap[0], 1))
-		cc__idle_call(idle, 1);
+	if (cc__idle_pushed(idle, &idle->nap[0], 1) && !cc__idle_watched(idle, 1))
+		cc__idle_call(idle);
 }
 
 static void push_from_outside(void)

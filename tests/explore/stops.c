@@ -45,8 +45,8 @@ SCENARIO(stops_timer_beside_a_keeper_that_finds, .init = keeper_is_awake,
 static void push_of_the_third(void)
 {
 	cc__store(&queued, 1, CC__RELAXED);
-	if (cc__idle_pushed(idle, &idle->nap[2], 1))
-		cc__idle_call(idle, 1);
+	if (cc__idle_pushed(idle, &idle->nap[2], 1) && !cc__idle_watched(idle, 1))
+		cc__idle_call(idle);
 }
 
 static void third_beside_a_watch(void)

@@ -256,12 +256,12 @@ TEST(push_wakes_one_unless_somebody_searches)	/* covers: RES-58/u */
 	cc__idle_search(idle);
 	CHECK(cc__idle_hungry(idle));
 	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
-	cc__idle_call(idle, 1);
+	cc__idle_call(idle);
 	cc__idle_pushed_outside(idle, CC__ANY);
 	CHECK_EQ(sleepers(), 2);	/* left to the searcher */
 	cc__idle_give_up(idle);
 	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
-	cc__idle_call(idle, 1);
+	cc__idle_call(idle);
 	CHECK_EQ(until_back(1), CC__WOKEN);	/* not the keeper */
 	CHECK_EQ(sleepers(), 1);
 	cc__idle_pushed_outside(idle, CC__ANY);
@@ -598,9 +598,10 @@ TEST(watch_lets_short_queues_be)
 	CHECK(patience > 1);
 	put_to_sleep(0, 3600 * CC_SEC);
 	CHECK(cc__idle_pushed(idle, &idle->nap[3], 1));
-	cc__idle_call(idle, patience - 1);
+	CHECK(cc__idle_watched(idle, patience - 1));
 	CHECK(!is_back(0));
-	cc__idle_call(idle, patience);
+	CHECK(!cc__idle_watched(idle, patience));
+	cc__idle_call(idle);
 	CHECK_EQ(until_back(0), CC__WOKEN);
 	cc__idle_wake_was(idle, false);
 	CHECK(cc__load(&idle->patience, CC__RELAXED) > patience);

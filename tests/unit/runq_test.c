@@ -459,6 +459,30 @@ TEST(owner_gives_when_asked)
 	end();
 }
 
+TEST(open_queue_is_seized_at_once_until_its_owner_comes)
+{
+	begin();
+	push(0, 4, CC__READY);
+	cc__runq_open(queue);
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__OPEN);
+	CHECK_EQ(steal(CC__TAKE_ANY), 2);
+	check_loot(CC__READY, 0, 2);
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__NOBODY);
+	cc__runq_open(queue);
+	/* The usual ways leave it as it is, the slow ones close it. */
+	CHECK(cc__runq_oldest(queue) == NULL && !is_busy());
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__OPEN);
+	CHECK_EQ(pop(), 2);
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__NOBODY);
+	/* A thief that asks is not disturbed. */
+	cc__store(&queue->want, CC__ASKED | CC__TAKE_ANY << 4, CC__RELEASE);
+	cc__runq_open(queue);
+	CHECK_EQ(cc__load(&queue->want, CC__ACQUIRE), CC__ASKED | CC__TAKE_ANY << 4);
+	cc__store(&queue->want, CC__NOBODY, CC__RELEASE);
+	CHECK_EQ(pop(), 3);
+	end();
+}
+
 TEST(second_thief_is_sent_away)
 {
 	begin();
