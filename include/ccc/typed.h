@@ -1,5 +1,4 @@
-/* typed.h - tasks with named captures, channels that know what they carry, and matching.  C only;
- * ccc.hpp is for C++.
+/* typed.h - tasks with named captures, typed channels, and matching.  For C only; C++ has ccc.hpp.
  *
  *      static cc_task_fn(produce, NumbersTx out; int n;)       // named, typed captures
  *      {
@@ -10,10 +9,10 @@
  *
  *      cc_spawn(nursery, produce, .out = numbers.tx, .n = 1000);
  *
- * The captures are copied when the task is spawned, and the copy is the task's: it may change
- * them.  What is not named is zero.  A task without any is written cc_task_fn(hello), and
- * spawned with cc_spawn(nursery, hello).  The task's function is called `produce` wherever
- * functions have names; `self` is a struct produce_captures *.
+ * A spawn copies the captures.  The copy belongs to the task, which may change it.  Captures that
+ * the spawn does not name are zero.  A task without captures is written cc_task_fn(hello) and
+ * spawned with cc_spawn(nursery, hello).  Debuggers and profilers show the task's function as
+ * `produce`; `self` is a struct produce_captures *.
  *
  * Every macro evaluates each of its arguments once. */
 #ifndef CCC_TYPED_H
@@ -28,12 +27,12 @@
 
 /* ---- tasks ---- */
 
-/* The head of a task's definition.  Behind `static` it is known in this file only, without
- * it everywhere. */
+/* cc_task_fn(name, captures) is the head of a task's definition.  With `static` before it the task
+ * is known in this file only, otherwise in the whole program. */
 #define cc_task_fn(...) CC_MANY_OR_ONE(CC_TASK_FN_, __VA_ARGS__)(__VA_ARGS__)
 
-/* In two parts: a declaration, for a header or for tasks that spawn each other, and the
- * head of the definition.
+/* cc_task_decl(name, captures) declares a task, for a header or for tasks that spawn each other.
+ * cc_task_def(name) is the head of its definition.
  *
  *      cc_task_decl(produce, NumbersTx out; int n;);
  *
@@ -43,9 +42,9 @@
 #define cc_task_decl(...) CC_MANY_OR_ONE(CC_TASK_DECL_, __VA_ARGS__)(__VA_ARGS__)
 #define cc_task_def(name) CC_TASK_DEF(name)
 
-/* cc_spawn(nursery, task, .capture = value, ...): a child, as by cc_nursery_spawn, whose
- * errors it returns.  _daemon: as by cc_nursery_spawn_daemon.  _with: the second argument is
- * a const CCTaskOptions *. */
+/* cc_spawn(nursery, task, .capture = value, ...) starts a child and returns as cc_nursery_spawn
+ * does.  The _daemon forms start a daemon child, as cc_nursery_spawn_daemon does.  In the _with
+ * forms the second argument is a const CCTaskOptions *. */
 #define cc_spawn(nursery, ...) cc_spawn_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_daemon(nursery, ...) cc_spawn_daemon_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_with(nursery, options, ...) \
@@ -54,16 +53,17 @@
 	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__) \
 	(cc_nursery_spawn_daemon, nursery, options, __VA_ARGS__)
 
-/* cc_spawn_task(nursery, &handle, task, .capture = value, ...): a child with a handle, as by
- * cc_nursery_spawn_task.  _with: the third argument is a const CCTaskOptions *. */
+/* cc_spawn_task(nursery, &handle, task, .capture = value, ...) starts a child and stores its
+ * handle, as cc_nursery_spawn_task does.  In the _with form the third argument is a const
+ * CCTaskOptions *. */
 #define cc_spawn_task(nursery, handle, ...) cc_spawn_task_with(nursery, handle, NULL, __VA_ARGS__)
 #define cc_spawn_task_with(nursery, handle, options, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_TASK_, __VA_ARGS__)(nursery, handle, options, __VA_ARGS__)
 
 /* ---- channels ---- */
 
-/* cc_chan_type(Numbers, int): a type for channels that carry ints, and one for each of their
- * ends, to be handed around by value:
+/* cc_chan_type(Numbers, int) defines a type for channels of int, and a type for each of their ends,
+ * to be passed by value:
  *
  *      cc_chan_type(Numbers, int);
  *
@@ -71,7 +71,8 @@
  *      NumbersTx out = numbers.tx;                     // sends and closes
  *      NumbersRx in = numbers.rx;                      // receives
  *
- * Each is the size of a pointer; `chan` is the channel itself, for all that chan.h offers. */
+ * Each is as large as a pointer.  Its member `chan` is the channel itself, for the calls of
+ * chan.h. */
 #define cc_chan_type(name, type) \
 	typedef union name##Tx { \
 		CCChan *chan; \
@@ -89,10 +90,13 @@
 		type *cc_receives; \
 	} name
 
+/* cc_chan_make(name, capacity) creates a channel of that type; its `chan` is NULL if
+ * cc_chan_new fails. */
 #define cc_chan_make(name, capacity) \
 	((name){.chan = cc_chan_new(sizeof *((name *)0)->cc_sends, capacity)})
 
-/* An ORDERED channel, whose type has `CCTask task` as its first member.
+/* cc_chan_make_ordered(name, capacity) creates an ORDERED channel, whose elements have
+ * `CCTask task` as their first member.
  *
  *      struct block { CCTask task; char *data; size_t length; };
  *      cc_chan_type(Blocks, struct block);
@@ -104,8 +108,8 @@
  *      while (cc_recv(blocks, &block) == 0)                                    // the other
  *              cc_try(cc_task_join(block.task, CC_FOREVER, NULL));
  *
- * cc_spawn_send(channel, &item, task, .capture = value, ...) spawns the task, stores its handle in
- * the item and sends the item, as by cc_chan_spawn_copy. */
+ * cc_spawn_send(channel, &item, task, .capture = value, ...) starts the task, stores its handle in
+ * the item and sends the item, as cc_chan_spawn_copy does. */
 #define cc_chan_make_ordered(name, capacity) \
 	((name){.chan = cc_chan_new_ordered(sizeof *((name *)0)->cc_sends + \
 	                                        CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
@@ -115,8 +119,9 @@
 #define cc_spawn_send_until(channel, deadline, item, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_SEND_, __VA_ARGS__)(channel, deadline, item, __VA_ARGS__)
 
-/* As cc_chan_send and its like, with a value that the channel's type can be initialised
- * with; and as cc_chan_recv, with a pointer to just that type. */
+/* cc_send(channel, value) sends a value as cc_chan_send does; it must be able to initialise an
+ * element of the channel's type.  cc_try_send does not wait, cc_send_within waits for a span of
+ * nanoseconds, and cc_send_until waits until a deadline. */
 #define cc_send(channel, ...) cc_send_until(channel, CC_FOREVER, __VA_ARGS__)
 #define cc_try_send(channel, ...) cc_send_until(channel, CC_NOW, __VA_ARGS__)
 #define cc_send_within(channel, span, ...) cc_send_until(channel, cc_after(span), __VA_ARGS__)
@@ -124,6 +129,9 @@
 	cc_chan_send_until((channel).chan, CC_ITEM(*(channel).cc_sends, __VA_ARGS__), \
 	                   sizeof *(channel).cc_sends, deadline)
 
+/* cc_recv(channel, pointer) receives as cc_chan_recv does; the pointer must have exactly the
+ * channel's type.  cc_try_recv does not wait, cc_recv_within waits for a span of nanoseconds, and
+ * cc_recv_until waits until a deadline. */
 #define cc_recv(channel, into) cc_recv_until(channel, CC_FOREVER, into)
 #define cc_try_recv(channel, into) cc_recv_until(channel, CC_NOW, into)
 #define cc_recv_within(channel, span, into) cc_recv_until(channel, cc_after(span), into)
@@ -131,8 +139,9 @@
 	cc_chan_recv_until((channel).chan, CC_INTO(*(channel).cc_receives, into), \
 	                   sizeof *(channel).cc_receives, deadline)
 
-/* As cc_chan_close by the sending end, cc_chan_close_recv by the receiving one, and
- * cc_chan_free. */
+/* cc_close and cc_close_error close a channel from its sending end, as cc_chan_close and
+ * cc_chan_close_error do.  cc_close_recv closes it from its receiving end, as cc_chan_close_recv
+ * does.  cc_free frees it as cc_chan_free does. */
 #define cc_close(channel) cc_close_error(channel, 0)
 #define cc_close_error(channel, error) \
 	((void)sizeof *(channel).cc_sends, cc_chan_close_error((channel).chan, error))
@@ -140,7 +149,8 @@
 	((void)sizeof *(channel).cc_receives, cc_chan_close_recv((channel).chan, error))
 #define cc_free(channel) ((void)sizeof(channel).tx, cc_chan_free((channel).chan))
 
-/* Cases for cc_select.  What is sent is a variable, which stays until then. */
+/* Cases for cc_select.  The element of cc_send_case is a variable, which must live until the
+ * select returns. */
 #define cc_recv_case(channel, into) \
 	cc_case_recv((channel).chan, CC_INTO(*(channel).cc_receives, into), \
 	             sizeof *(channel).cc_receives)
@@ -150,7 +160,8 @@
 
 /* ---- matching ---- */
 
-/* Wait for the first of several, and run its body; a select that reads like a switch.
+/* cc_match waits for the first of several cases and runs its body: a select that reads like a
+ * switch.
  *
  *      cc_match(&err) {
  *      cc_on_recv(numbers, &n)
@@ -160,21 +171,22 @@
  *      cc_on_task(worker, &result)
  *              printf("it returned %d\n", result);
  *      cc_on_closed(numbers)
- *              numbers.chan = NULL;            // that case is off from now on
+ *              numbers.chan = NULL;            // switches that case off
  *      cc_on_timeout(cc_after(CC_SEC))
  *              puts("nothing happens");
  *      }
  *
- * A body is a statement, and runs when its case has taken place: the value is there, has
- * been taken, the task has been joined.  Then err is 0.  If a channel is found closed, err is
- * 0 and the body of its cc_on_closed runs; if it has none, err is the channel's error.  Else
- * err is what cc_select returned, and no body runs: ECANCELED above all.
+ * A body is a statement.  It runs after its case has taken place: the element has been received or
+ * sent, or the task has been joined.  Then err is 0.  If a channel is found closed, the body of its
+ * cc_on_closed runs and err is 0; without a cc_on_closed no body runs and err is the channel's
+ * error.  In all other cases no body runs and err is the error of cc_select, such as ECANCELED.
  *
- * break and continue in a body leave the match; so does its end.  return and goto are what
- * they are everywhere.  What is between the cases runs twice: nothing should be.  The
- * arguments are evaluated once, in their order; a channel whose `chan` is NULL is a case
- * that is off.  Up to CC_MATCH_MAX cases, and as many cc_on_closed; E2BIG: more.  A match inside of a match wants a
- * function of its own. */
+ * The end of a body leaves the match, and so do break and continue.  return and goto work as
+ * usual.  Put no code between the cases; it would run twice.  The arguments are evaluated once, in
+ * order.  A case whose channel has the `chan` NULL is switched off.
+ *
+ * A match may have up to CC_MATCH_MAX cases, and as many cc_on_closed; with more, err is E2BIG.
+ * Put a match inside a match into a function of its own. */
 #define cc_match(error) \
 	for (CCMatch cc_matching = cc_match_begin(error); cc_match_next(&cc_matching);)
 #define cc_on_recv(channel, into) CC_ON(cc_match_chan(cc_recv_case(channel, into)))
@@ -190,8 +202,8 @@
 
 /* ---- errors ---- */
 
-/* Call something that returns 0 or an error, and return the error from the function around
- * if it is one. */
+/* cc_try(call) makes a call that returns 0 or an error, and returns an error from the enclosing
+ * function. */
 #define cc_try(...) \
 	do { \
 		const int cc_error = CC_ERROR_OF(__VA_ARGS__); \
@@ -199,7 +211,7 @@
 			return cc_error; \
 	} while (0)
 
-/* The same where there is something to undo:
+/* cc_try_goto(label, call) goes to `label` after an error, where something has to be undone:
  *
  *      cc_try_goto(close_file, err = cc_send(lines, line)); */
 #define cc_try_goto(label, ...) \
@@ -208,9 +220,9 @@
 			goto label; \
 	} while (0)
 
-/* ---- what the macros are made of ---- */
+/* ---- implementation of the macros ---- */
 
-/* prefix##ONE for one argument, prefix##MANY for up to 31. */
+/* prefix##ONE for one argument, prefix##MANY for 2 to 31 arguments. */
 #define CC_MANY_OR_ONE(prefix, ...) \
 	CC_PASTE(prefix, CC_ARGUMENT_32(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
 	                                MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
@@ -272,13 +284,18 @@
 	                    sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
 	                    NULL, name##_task, NULL, deadline))
 
-/* 0; does not compile unless the first member of that type is `CCTask task`. */
+/* The value 0.  Does not compile unless the first member of the type is `CCTask task`. */
 #define CC_BEGINS_WITH_TASK(of) \
 	(0 * sizeof(char[_Generic((of).task, CCTask : 1, default : 0) && \
 	                         offsetof(__typeof__(of), task) == 0 \
 	                     ? 1 \
 	                     : -1]))
 
+/* Creates an ORDERED channel for cc_chan_make_ordered.
+ *
+ * Returns NULL where cc_chan_create returns an error.
+ *
+ * Any thread.  Never parks. */
 static inline CC_MUST_CHECK CCChan *cc_chan_new_ordered(size_t size, size_t capacity)
 {
 	const CCChanOptions ordered = {.kind = CC_CHAN_KIND_ORDERED};
@@ -287,21 +304,25 @@ static inline CC_MUST_CHECK CCChan *cc_chan_new_ordered(size_t size, size_t capa
 	return cc_chan_create(&chan, size, capacity, &ordered) == 0 ? chan : NULL;
 }
 
+/* Largest number of cases in a match. */
 #define CC_MATCH_MAX 16
 
-/* A match under way: the body of the loop runs once to list the cases, and once more for the
- * one that was chosen. */
+/* The state of a match.  Its loop runs the body twice: the first round lists the cases, the second
+ * runs the body of the chosen case. */
 typedef struct CCMatch {
-	int *error;	/* the user's */
-	int turns;	/* of the loop that have begun */
-	size_t count;	/* cases met in this turn */
-	size_t chosen;	/* its place; no case's: none */
-	size_t closed_count;	/* cc_on_closed met in this turn */
-	CCChan *closed;	/* that the chosen one found closed, or NULL */
+	int *error;	/* the user's variable */
+	int turns;	/* rounds of the loop that have begun */
+	size_t count;	/* cases seen in this round */
+	size_t chosen;	/* index of the chosen case; CC_MATCH_MAX: none */
+	size_t closed_count;	/* cc_on_closed seen in this round */
+	CCChan *closed;	/* the channel that the chosen case found closed, or NULL */
 	CCCase cases[CC_MATCH_MAX];
 	CCChan *closed_of[CC_MATCH_MAX];	/* the channels of cc_on_closed */
 } CCMatch;
 
+/* Returns the state of a match before its first round.
+ *
+ * Any thread.  Never parks. */
 static inline CCMatch cc_match_begin(int *error)
 {
 	CCMatch m;
@@ -315,11 +336,17 @@ static inline CCMatch cc_match_begin(int *error)
 	return m;
 }
 
+/* Returns 1 in the round that lists the cases, else 0.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_match_listing(const CCMatch *m)
 {
 	return m->turns == 1;
 }
 
+/* Adds a case in the first round.  Returns 0: its body does not run.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_match_list(CCMatch *m, CCCase c)
 {
 	if (m->count < CC_MATCH_MAX)
@@ -328,17 +355,26 @@ static inline int cc_match_list(CCMatch *m, CCCase c)
 	return 0;
 }
 
-/* Of those that are met in the second turn, in the same order. */
+/* Returns 1 in the second round if this case, the next one in the order of the first round, is the
+ * chosen one and its channel is not closed; else 0.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_match_chosen(CCMatch *m)
 {
 	return m->count++ == m->chosen && m->closed == NULL;
 }
 
+/* Returns the case, or cc_case_never() if its channel is NULL.
+ *
+ * Any thread.  Never parks. */
 static inline CCCase cc_match_chan(CCCase c)
 {
 	return c.on.chan != NULL ? c : cc_case_never();
 }
 
+/* Adds a cc_on_closed in the first round.  Returns 0: its body does not run.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_match_list_closed(CCMatch *m, CCChan *chan)
 {
 	if (m->closed_count < CC_MATCH_MAX)
@@ -347,7 +383,10 @@ static inline int cc_match_list_closed(CCMatch *m, CCChan *chan)
 	return 0;
 }
 
-/* As cc_match_chosen. */
+/* Returns 1 in the second round if the chosen case found the channel of this cc_on_closed closed,
+ * and clears the error; else 0.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_match_closed(CCMatch *m)
 {
 	const size_t met = m->closed_count++;
@@ -358,7 +397,9 @@ static inline int cc_match_closed(CCMatch *m)
 	return 1;
 }
 
-/* Whether the loop has another turn. */
+/* Runs the select after the first round.  Returns 1 if the loop has another round, else 0.
+ *
+ * Any thread.  May park.  Cancellation point. */
 static inline int cc_match_next(CCMatch *m)
 {
 	CCCaseKind kind;
@@ -383,7 +424,8 @@ static inline int cc_match_next(CCMatch *m)
 	return 1;
 }
 
-/* What is in the place of what a macro does not take; they are never defined. */
+/* Types and functions whose names appear in the compiler's error if a macro gets a wrong argument.
+ * The functions are never defined. */
 struct cc_try_wants_an_int_error_number {
 	char no_int;
 };
@@ -397,16 +439,16 @@ struct cc_try_wants_an_int_error_number cc_try_refuses(void);
 struct cc_send_wants_the_type_that_the_channel_carries cc_send_refuses(void);
 struct cc_recv_wants_a_pointer_to_the_type_that_the_channel_carries cc_recv_refuses(void);
 
-/* Evaluated once: the other is for its type. */
+/* The expression, which must be an int.  It is evaluated once: the first use gives its type. */
 #define CC_ERROR_OF(...) _Generic((__VA_ARGS__), int : (__VA_ARGS__), default : cc_try_refuses())
 
-/* An item of the channel's type, made of a value.  (The array of one is initialised with a
- * struct as with a number.) */
+/* An element of the channel's type, made of a value.  An array of one element can be initialised
+ * with a struct as well as with a number. */
 #define CC_ITEM(of, ...) \
 	_Generic((char(*)[CC_FITS(__typeof__(of), __VA_ARGS__) ? 1 : 2])0, char(*)[1] \
 	         : (__typeof__(of)[1]){__VA_ARGS__}, default \
 	         : cc_send_refuses())
-/* A pointer to where an item comes from, or goes. */
+/* A checked pointer to the element to send, or to the memory that receives one. */
 #define CC_FROM(of, pointer) \
 	_Generic((pointer), __typeof__(of) * : (pointer), const __typeof__(of) * : (pointer), \
 	         default : cc_send_refuses())
@@ -414,7 +456,7 @@ struct cc_recv_wants_a_pointer_to_the_type_that_the_channel_carries cc_recv_refu
 	_Generic((pointer), __typeof__(of) * : (pointer), default : cc_recv_refuses())
 
 #define CC_IS(type, ...) _Generic((__VA_ARGS__), type : 1, default : 0)
-/* Numbers are converted; a pointer may gain a const. */
+/* 1 if the value can become that type: numbers are converted, and a pointer may gain a const. */
 #define CC_FITS(type, ...) \
 	_Generic((__VA_ARGS__), type : 1, default \
 	         : CC_IS_NUMBER(__VA_ARGS__) ? CC_IS_NUMBER(*(type *)0) \
