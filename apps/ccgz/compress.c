@@ -15,11 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ccc/ccc.h>
+
 #include "codec.h"
 #include "engine.h"
 #include "gzip.h"
 #include "progress.h"
 #include "report.h"
+
+struct idle_coder {
+	struct idle_coder *next;
+	void *coder;
+};
 
 struct packing {
 	struct job job;
@@ -33,6 +40,12 @@ struct packing {
 	size_t tail_length;
 	unsigned char tail[DICTIONARY];	/* the end of the input so far */
 
+	/* The coders that no block uses.  A coder is taken for the time of the work only, and
+	 * the one that was used last first, because its memory is still in the cache.  So there
+	 * are as many coders as blocks that are worked on at the same time. */
+	CCMutex mutex;
+	struct idle_coder *idle;	/* mutex */
+
 	/* Of the writer. */
 	uint64_t length;	/* of the input so far */
 	uint32_t crc;		/* of this */
@@ -41,7 +54,6 @@ struct packing {
 struct pack_block {
 	struct block block;
 	bool first;
-	void *coder;
 	const struct codec *codec;
 	uint32_t crc;
 	struct piece piece;
@@ -63,11 +75,7 @@ static struct block *pack_block_new(struct job *job)
 
 	if (b == NULL)
 		return NULL;
-	*b = (struct pack_block){.codec = o->codec, .coder = o->codec->coder_new(o->level)};
-	if (b->coder == NULL) {
-		free(b);
-		return NULL;
-	}
+	*b = (struct pack_block){.codec = o->codec};
 	b->piece.in = b->data + DICTIONARY;
 	b->piece.out = b->data + DICTIONARY + o->block_size;
 	b->piece.out_size = room;
@@ -76,10 +84,47 @@ static struct block *pack_block_new(struct job *job)
 
 static void pack_block_free(struct block *block)
 {
-	struct pack_block *b = block_of(block);
+	free(block_of(block));
+}
 
-	b->codec->coder_free(b->coder);
-	free(b);
+/* ---- coders ---- */
+
+/* Takes an idle coder, or makes one.  Returns NULL if there is no memory. */
+static struct idle_coder *coder_take(struct packing *p)
+{
+	const struct options *o = p->options;
+	struct idle_coder *c;
+
+	cc_mutex_lock_anyway(&p->mutex);
+	if ((c = p->idle) != NULL)
+		p->idle = c->next;
+	cc_mutex_unlock(&p->mutex);
+	if (c == NULL && (c = malloc(sizeof *c)) != NULL &&
+	    (c->coder = o->codec->coder_new(o->level)) == NULL) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static void coder_put(struct packing *p, struct idle_coder *c)
+{
+	cc_mutex_lock_anyway(&p->mutex);
+	c->next = p->idle;
+	p->idle = c;
+	cc_mutex_unlock(&p->mutex);
+}
+
+/* Frees all coders, after the last block. */
+static void coders_free(struct packing *p)
+{
+	struct idle_coder *c;
+
+	while ((c = p->idle) != NULL) {
+		p->idle = c->next;
+		p->options->codec->coder_free(c->coder);
+		free(c);
+	}
 }
 
 /* ---- the steps ---- */
@@ -113,7 +158,7 @@ static int pack_read(struct job *job, struct block *block)
 }
 
 /* A piece as a member of its own. */
-static int work_member(const struct packing *p, struct pack_block *b)
+static int work_member(const struct packing *p, struct pack_block *b, void *coder)
 {
 	struct piece *piece = &b->piece;
 	struct gzip_header header = {.level = p->options->level};
@@ -123,7 +168,7 @@ static int work_member(const struct packing *p, struct pack_block *b)
 	/* It is not known yet, and not told of a member that is too large to be kept in memory. */
 	header.member_size = p->options->block_size <= GZIP_SIZED_MAX;
 	piece->out_length = gzip_put_header(piece->out, &header);
-	cc_try(b->codec->compress(b->coder, piece));
+	cc_try(b->codec->compress(coder, piece));
 	gzip_put_trailer(piece->out + piece->out_length, b->crc, (uint32_t)piece->in_length);
 	piece->out_length += GZIP_TRAILER;
 	if (header.member_size != 0)
@@ -133,14 +178,19 @@ static int work_member(const struct packing *p, struct pack_block *b)
 
 static int pack_work(struct job *job, struct block *block)
 {
-	const struct packing *p = (struct packing *)job;
+	struct packing *p = (struct packing *)job;
 	struct pack_block *b = block_of(block);
+	struct idle_coder *c = coder_take(p);
 	int err;
 
+	if (c == NULL)
+		return ENOMEM;
 	b->crc = checksum(0, b->piece.in, b->piece.in_length);
 	b->piece.last = b->block.last;
 	b->piece.out_length = 0;
-	err = b->codec->whole_members ? work_member(p, b) : b->codec->compress(b->coder, &b->piece);
+	err = b->codec->whole_members ? work_member(p, b, c->coder)
+	                              : b->codec->compress(c->coder, &b->piece);
+	coder_put(p, c);
 	if (err != 0)
 		report_error(p->input->name, "the codec %s failed", b->codec->name);
 	return err;
@@ -204,6 +254,7 @@ int compress_file(const struct options *o, struct input *in, struct output *out,
 
 	make_header(&p);
 	err = o->codec->whole_members ? engine->run(&p.job, o->processes) : pack_member(&p, engine);
+	coders_free(&p);
 	*length = p.length;
 	return err;
 }
