@@ -134,6 +134,53 @@ class LintTest(unittest.TestCase):
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
         self.passes("src/chan/a.h", '#include "sched/fiber.h"\n#include "chan/b.h"\n')
 
+    def test_public_headers_count_as_their_layer(self):
+        self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
+        self.caught("layer", "src/sched/a.c", "#include <ccc/runtime.h>\n")
+        self.caught("layer", "src/sched/a.c", "#include <ccc/unheard_of.h>\n")
+        self.passes("src/scope/a.c", "#include <ccc/local.h>\n#include <ccc/base.h>\n")
+        listed = {"src/park/a.c": "#include <ccc/local.h>\n",
+                  "tools/lint.d/upward.txt": "src/park/a.c:ccc/local.h a reason\n"}
+        self.assertEqual(lint(listed)[0], 0)
+        status, out = lint({**listed, "src/park/b.c": "#include <ccc/local.h>\n"})
+        self.assertEqual(status, 1, out)
+        status, out = lint({**listed, "src/park/a.c": "int x;\n"})
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/upward.txt: src/park/a.c:ccc/local.h", out)
+
+    CYCLE = {"src/sched/a.h": '#include "sched/b.h"\n', "src/sched/b.c": '#include "sched/c.h"\n',
+             "src/sched/c.h": '#include "sched/a.h"\n', "src/sched/d.h": '#include "sched/a.h"\n'}
+
+    def test_cycle_of_modules(self):
+        status, out = lint(self.CYCLE)  # by b.c, whose module is b.h's
+        self.assertEqual(status, 1, out)
+        self.assertIn("cycle: 3 modules of sched include each other: a b c\n", out)
+        self.assertIn("lint: 1 found", out)
+        del (tree := dict(self.CYCLE))["src/sched/b.c"]
+        self.assertEqual(lint(tree)[0], 0)
+
+    def test_cycle_that_is_listed(self):
+        def listed(line, **more):
+            return lint({**self.CYCLE, "tools/lint.d/cycles.txt": f"# words\n{line}\n", **more})
+
+        status, out = listed("sched 3 a b c")
+        self.assertEqual((status, "hint" in out), (0, False), out)
+        for line in ("sched 3 a b d", "sched 2 a b c", "wait 3 a b c"):
+            self.assertEqual(listed(line)[0], 1, line)
+        status, out = listed("sched 4 a b c d")
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/cycles.txt: sched: 3 modules now: a b c", out)
+        status, out = listed("sched 3 a b c", **{"src/sched/b.c": "int x;\n"})
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/cycles.txt: sched: no longer needed", out)
+
+    def test_cycle_of_directories(self):
+        tree = {"src/new/a.h": '#include "other/b.h"\n', "src/other/c.c": '#include "new/d.h"\n',
+                "tools/lint.d/cycles.txt": "new 2 a d\nother 2 b c\n"}
+        status, out = lint(tree)
+        self.assertEqual(status, 1, out)
+        self.assertIn("cycle: directories include each other: new other", out)
+
     def test_public(self):
         self.caught("public", "include/ccc/a.h", '#include "base/atomic.h"\n')
         self.caught("public", "include/ccc/a.h", "#include <sched/fiber.h>\n")
