@@ -37,21 +37,21 @@ static struct times no_channel;
 
 /* ---- lines ---- */
 
-struct text {
+struct watch_text {
 	char text[64];
 };
 
 /* The channel by its address and name. */
-static struct text chan_text(const CCChan *c)
+static struct watch_text chan_text(const CCChan *c)
 {
-	struct text t;
+	struct watch_text t;
 
 	snprintf(t.text, sizeof t.text, "%p%s%s", (const void *)c, c->name[0] != '\0' ? " " : "",
 	         c->name);
 	return t;
 }
 
-static struct text result_text(int result)
+static struct watch_text result_text(int result)
 {
 	static const struct {
 		int error;
@@ -64,7 +64,7 @@ static struct text result_text(int result)
 	             {EDEADLK, "EDEADLK"},
 	             {EINVAL, "EINVAL"},
 	             {ENOMEM, "ENOMEM"}};
-	struct text t;
+	struct watch_text t;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].error == result) {
@@ -151,7 +151,7 @@ static void report(struct cc__chan_record *r)
 	    [SELECT_SEND] = "sends by select",
 	    [SELECT_RECV] = "receives by select",
 	};
-	char of[sizeof(struct text) + 2];
+	char of[sizeof(struct watch_text) + 2];
 
 	/* Relaxed: the exchange picks one of the two that may come. */
 	if (!(r->chan->watch & CC__CHAN_TIMING) || cc__xchg(&r->reported, 1, CC__RELAXED) != 0)
@@ -383,7 +383,7 @@ void cc__select_waits(const CCCase *cases, uint32_t count, uint32_t i)
 
 static void print_select(const CCCase *cases, uint32_t count, uint32_t chosen, int result)
 {
-	char end[sizeof(struct text) + 2];
+	char end[sizeof(struct watch_text) + 2];
 
 	snprintf(end, sizeof end, ": %s", result_text(result).text);
 	if (chosen < count)

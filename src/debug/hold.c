@@ -268,7 +268,7 @@ static bool is_new(const struct held *h, bool hurts)
 	return true;
 }
 
-struct text {
+struct hold_text {
 	char text[96];
 };
 
@@ -297,10 +297,10 @@ static bool first_waiter(uintptr_t address, struct cc__debug_name *name)
 }
 
 /* ", which ... holds", if that is known. */
-static struct text held_by(uintptr_t address)
+static struct hold_text held_by(uintptr_t address)
 {
 	struct held found = {0};
-	struct text t = {""};
+	struct hold_text t = {""};
 
 	cc__lock(&lock, CC__RANK_HELD);
 	for (unsigned i = 0; i < fresh && found.lock == 0; i++)
@@ -317,7 +317,7 @@ static bool is_a_lock(uint8_t what)
 	return what == CC__FOR_MUTEX || what == CC__FOR_RWLOCK;
 }
 
-static struct text waits_for(const struct held *h)
+static struct hold_text waits_for(const struct held *h)
 {
 	static const char *const format[] = {
 	    [CC__FOR_WORD] = "on the word at 0x%llx",
@@ -339,7 +339,7 @@ static struct text waits_for(const struct held *h)
 	    [CC__FOR_RING] = "for completions of the ring at 0x%llx",
 	    [CC__FOR_OTHER] = "for something",
 	};
-	struct text t;
+	struct hold_text t;
 
 	snprintf(t.text, sizeof t.text, format[h->what], (unsigned long long)h->which);
 	return t;
@@ -347,8 +347,8 @@ static struct text waits_for(const struct held *h)
 
 static void say(const struct held *h, cc_time now, bool hurts, const struct cc__debug_name *waiter)
 {
-	const struct text what = waits_for(h);
-	const struct text by = is_a_lock(h->what) ? held_by((uintptr_t)h->which) : (struct text){""};
+	const struct hold_text what = waits_for(h);
+	const struct hold_text by = is_a_lock(h->what) ? held_by((uintptr_t)h->which) : (struct hold_text){""};
 	char where[160], line[640];
 
 	cc__where(h->where, where, sizeof where);

@@ -20,7 +20,7 @@ static bool ring_push(struct cc__global *g, struct cc__fiber *f)
 	uint64_t at = cc__load(&g->tail, CC__RELAXED);
 
 	for (;;) {
-		struct cc__slot *s = &g->ring[at & MASK];
+		struct cc__global_slot *s = &g->ring[at & MASK];
 		/* Acquire: pairs with the pop that freed the slot (2). */
 		const uint64_t stamp = cc__load(&s->stamp, CC__ACQUIRE);
 
@@ -46,7 +46,7 @@ static struct cc__fiber *ring_pop(struct cc__global *g)
 	uint64_t at = cc__load(&g->head, CC__RELAXED);
 
 	for (;;) {
-		struct cc__slot *s = &g->ring[at & MASK];
+		struct cc__global_slot *s = &g->ring[at & MASK];
 		/* Acquire: pairs with the push that filled the slot (1). */
 		const uint64_t stamp = cc__load(&s->stamp, CC__ACQUIRE);
 

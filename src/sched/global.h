@@ -21,7 +21,7 @@ _Static_assert(CC_FIBER_QUEUE_INITIAL >= 2 &&
 
 /* stamp == position: free for the push at that position; position + 1: full for
  * the pop at it. */
-struct cc__slot {
+struct cc__global_slot {
 	cc__a64 stamp;
 	struct cc__fiber *fiber;	/* the pusher's until stamped, then the popper's */
 };
@@ -35,7 +35,7 @@ struct cc__global {
 	struct cc__fiber *first, *last;	/* the list; the lock */
 	cc__a32 listed;			/* its length; written under the lock, read as a hint */
 	cc__a64 overflows;		/* what was ever listed; likewise */
-	struct cc__slot ring[CC_FIBER_QUEUE_INITIAL];
+	struct cc__global_slot ring[CC_FIBER_QUEUE_INITIAL];
 };
 
 void cc__global_init(struct cc__global *g);

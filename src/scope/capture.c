@@ -66,18 +66,18 @@ INLINE int spawn_in_frame(const struct verb v, CCNursery *n, const CCTaskOptions
 
 /* ---- a piece of the arena ---- */
 
-struct piece {
+struct capture {
 	cc_task_main *main;
 	CCArena *arena;
 	size_t size;	/* of all of it */
 	size_t unused;	/* what follows is aligned */
 };
 
-_Static_assert(sizeof(struct piece) % CC_CAPTURES_ALIGN == 0, "captures' alignment");
+_Static_assert(sizeof(struct capture) % CC_CAPTURES_ALIGN == 0, "captures' alignment");
 
 static int call_in_piece(void *arg)
 {
-	struct piece *p = arg;
+	struct capture *p = arg;
 	const int result = p->main(p + 1);
 
 	cc_arena_put(p->arena, p, p->size);
@@ -88,7 +88,7 @@ INLINE int spawn_in_piece(const struct verb v, CCNursery *n, const CCTaskOptions
                           cc_task_main *main, const void *captures, size_t size)
 {
 	CCArena *arena = cc_nursery_arena(n);
-	struct piece *p;
+	struct capture *p;
 	void *memory;
 	int err;
 
@@ -96,7 +96,7 @@ INLINE int spawn_in_piece(const struct verb v, CCNursery *n, const CCTaskOptions
 	    cc_arena_get(arena, sizeof *p + size, &memory) != 0)
 		return cc__nursery_unstarted(n, ENOMEM);
 	p = memory;
-	*p = (struct piece){.main = main, .arena = arena, .size = sizeof *p + size};
+	*p = (struct capture){.main = main, .arena = arena, .size = sizeof *p + size};
 	memcpy(p + 1, captures, size);
 	if ((err = spawn(v, n, options, call_in_piece, p)) != 0)
 		cc_arena_put(arena, p, p->size);
@@ -108,7 +108,7 @@ INLINE int spawn_in_piece(const struct verb v, CCNursery *n, const CCTaskOptions
 /* For ThreadSanitizer, which knows when memory of the allocator changes hands (os/tools.h). */
 static int call_in_memory(void *arg)
 {
-	struct piece *p = arg;
+	struct capture *p = arg;
 	const int result = p->main(p + 1);
 
 	free(p);
@@ -118,7 +118,7 @@ static int call_in_memory(void *arg)
 static int spawn_in_memory(const struct verb v, CCNursery *n, const CCTaskOptions *options,
                            cc_task_main *main, const void *captures, size_t size)
 {
-	struct piece *p = size > SIZE_MAX - sizeof *p ? NULL : malloc(sizeof *p + size);
+	struct capture *p = size > SIZE_MAX - sizeof *p ? NULL : malloc(sizeof *p + size);
 	int err;
 
 	if (p == NULL)

@@ -36,7 +36,17 @@ typedef struct CCConfig {
 } CCConfig;
 enum { CC_ONE, CC_TWO = 2 };
 typedef enum CCKind { CC_A, CC_B } CCKind;
+/* Spawns it.
+ *
+ * Returns 0, or
+ *   EINVAL      `run` is NULL
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_spawn(void (*run)(void *), void *arg);
+
+/* Returns 1.
+ *
+ * Any thread.  Never parks. */
 static inline int cc_one(void) { return 1; }
 #ifdef __cplusplus
 }
@@ -133,6 +143,133 @@ class LintTest(unittest.TestCase):
         self.caught("layer", "src/chan/a.h", '#include "runtime/runtime.h"\n')
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
         self.passes("src/chan/a.h", '#include "sched/fiber.h"\n#include "chan/b.h"\n')
+
+    def test_public_headers_count_as_their_layer(self):
+        self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
+        self.caught("layer", "src/sched/a.c", "#include <ccc/runtime.h>\n")
+        self.caught("layer", "src/sched/a.c", "#include <ccc/unheard_of.h>\n")
+        self.passes("src/scope/a.c", "#include <ccc/local.h>\n#include <ccc/base.h>\n")
+        listed = {"src/park/a.c": "#include <ccc/local.h>\n",
+                  "tools/lint.d/upward.txt": "src/park/a.c:ccc/local.h a reason\n"}
+        self.assertEqual(lint(listed)[0], 0)
+        status, out = lint({**listed, "src/park/b.c": "#include <ccc/local.h>\n"})
+        self.assertEqual(status, 1, out)
+        status, out = lint({**listed, "src/park/a.c": "int x;\n"})
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/upward.txt: src/park/a.c:ccc/local.h", out)
+
+    CYCLE = {"src/sched/a.h": '#include "sched/b.h"\n', "src/sched/b.c": '#include "sched/c.h"\n',
+             "src/sched/c.h": '#include "sched/a.h"\n', "src/sched/d.h": '#include "sched/a.h"\n'}
+
+    def test_cycle_of_modules(self):
+        status, out = lint(self.CYCLE)  # by b.c, whose module is b.h's
+        self.assertEqual(status, 1, out)
+        self.assertIn("cycle: 3 modules of sched include each other: a b c\n", out)
+        self.assertIn("lint: 1 found", out)
+        del (tree := dict(self.CYCLE))["src/sched/b.c"]
+        self.assertEqual(lint(tree)[0], 0)
+
+    def test_cycle_that_is_listed(self):
+        def listed(line, **more):
+            return lint({**self.CYCLE, "tools/lint.d/cycles.txt": f"# words\n{line}\n", **more})
+
+        status, out = listed("sched 3 a b c")
+        self.assertEqual((status, "hint" in out), (0, False), out)
+        for line in ("sched 3 a b d", "sched 2 a b c", "wait 3 a b c"):
+            self.assertEqual(listed(line)[0], 1, line)
+        status, out = listed("sched 4 a b c d")
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/cycles.txt: sched: 3 modules now: a b c", out)
+        status, out = listed("sched 3 a b c", **{"src/sched/b.c": "int x;\n"})
+        self.assertEqual(status, 0, out)
+        self.assertIn("hint: tools/lint.d/cycles.txt: sched: no longer needed", out)
+
+    def test_cycle_of_directories(self):
+        tree = {"src/new/a.h": '#include "other/b.h"\n', "src/other/c.c": '#include "new/d.h"\n',
+                "tools/lint.d/cycles.txt": "new 2 a d\nother 2 b c\n"}
+        status, out = lint(tree)
+        self.assertEqual(status, 1, out)
+        self.assertIn("cycle: directories include each other: new other", out)
+
+    def listed(self, rule, name, entry, files, smaller, larger):
+        """Passes with that list; a smaller tree prints a hint, a larger one fails."""
+        files = {**files, f"tools/lint.d/{name}.txt": entry + "\n"}
+        status, out = lint(files)
+        self.assertEqual((status, "hint" in out), (0, False), out)
+        status, out = lint({**files, **smaller})
+        self.assertEqual(status, 0, out)
+        self.assertIn(f"hint: tools/lint.d/{name}.txt: ", out)
+        status, out = lint({**files, **larger})
+        self.assertEqual(status, 1, out)
+        self.assertIn(f": {rule}: ", out)
+
+    def test_tag(self):
+        for kind in ("struct", "union", "enum"):
+            status, out = lint({"src/os/a.c": "struct cc__a { int x; };\n",
+                                "src/wait/b.h": f"{kind} cc__a {{ CC__X }};\n"})
+            self.assertEqual(status, 1, out)
+            self.assertIn("src/wait/b.h:1: tag: cc__a: also in src/os/a.c", out)
+        status, out = lint({"src/wait/b.h": "struct CCConfig { int x; };\n"})
+        self.assertIn(": tag: CCConfig: also in ", out)
+        self.assertEqual(lint({"src/os/a.c": "struct cc__a { int x; };\n",
+                               "src/wait/b.h": "struct cc__a;\nvoid f(struct cc__a *a);\n"})[0], 0)
+
+    STATIC = "static %s\n{\n}\n"
+
+    def test_static(self):
+        two = {"src/os/a.c": self.STATIC % "void look(int x)",
+               "src/wait/b.h": self.STATIC % "inline int *look(void (*f)(int),\n\tint y)"}
+        status, out = lint(two)
+        self.assertEqual(status, 1, out)
+        self.assertIn("src/wait/b.h:1: static: look: also in src/os/a.c", out)
+        calls = "int cc__g(void)\n{\n\tif (look(1)) {\n\t}\n}\nstatic int look;\n"
+        self.assertEqual(lint({**two, "src/wait/b.h": calls})[0], 0)
+        third = {"src/sched/c.c": two["src/os/a.c"]}
+        self.listed("static", "statics", "look 2", two, {"src/wait/b.h": ""}, third)
+
+    def test_invariant(self):
+        self.caught("invariant", "src/wait/a.h", "/* a.h - x.\n * T3  It holds. */\n")
+        self.caught("invariant", "src/wait/a.h", "/* a.h - x.\n * STACK-3  It holds. */\n")
+        self.caught("invariant", "src/wait/a.h", "/* a.h - x.\n * A-1  One.\n * A-1  Two. */\n")
+        self.passes("src/wait/a.h", "/* a.h - x.\n * A-1  It holds.\n * A-2  Too. */\n")
+        ring = "/* ring.h - x.\n * RING-1  It holds. */\n"
+        status, out = lint({"src/wait/ring.h": ring, "src/chan/ring.h": ring})
+        self.assertIn("RING-1: should be CHAN-RING-1", out)
+        old = "/* a.h - x.\n * T1  It holds. */\n"
+        more = {"src/wait/a.h": old.replace(" */", "\n * T2  Too. */")}
+        self.listed("invariant", "invariants", "src/wait/a.h 1", {"src/wait/a.h": old},
+                    {"src/wait/a.h": ""}, more)
+
+    def test_words(self):
+        for word in ("who", "whom", "whoever", "he", "his", "him", "somebody", "Nobody",
+                     "anybody", "everybody"):
+            self.caught("words", "docs/a.md", f"There is\n{word} that waits.\n")
+        self.caught("words", "README.md", "Somebody waits.\n")
+        self.caught("words", "include/ccc/a.h", "/* He waits. */\n")
+        self.passes("docs/a.md", "The whole of this is theirs: the, here, history.\n")
+        self.passes("src/wait/a.c", "/* he waits */\n")
+        self.listed("words", "words", "docs/a.md 2", {"docs/a.md": "who\nhe\n"},
+                    {"docs/a.md": "who\n"}, {"docs/a.md": "who he\nhis\n"})
+
+    PAGE = ("/* Receives one element into `item`.\n *\n *      cc_x(c, &item);\n *\n * Returns 0, or\n"
+            " *   EPIPE       the channel is closed\n *               and drained\n"
+            " * On any error nothing was received.\n *\n"
+            " * Any thread.  May park.  Cancellation point. */\nCC_API int cc_x(int *item);\n")
+
+    def test_manual(self):
+        self.passes("include/ccc/a.h", self.PAGE)
+        for old, new in (("Receives", "Receive"), ("Receives", "the"), ("`item`.", "`item`"),
+                         ("Returns 0, or\n", "0, or\n"), ("  EPIPE ", "  closed "),
+                         ("Any thread.", "Anything."), ("  May park.", ""), (" *\n * Any", " * Any"),
+                         ("point. */\n", "point. */\n\n"), ("Cancellation point", "Cancels"),
+                         (" *   EPIPE       the channel is closed\n *               and drained\n", "")):
+            self.assertIn(old, self.PAGE)
+            self.caught("manual", "include/ccc/a.h", self.PAGE.replace(old, new))
+        self.passes("include/ccc/a.h", "/* Forgets it.\n *\n * Any thread.  Never parks. */\n"
+                    "CC_API void cc_x(int *item);\n")
+        bare = {"include/ccc/a.h": "CC_API int cc_x(int *item);\n"}
+        self.listed("manual", "manual", "cc_x", bare, {"include/ccc/a.h": self.PAGE},
+                    {"include/ccc/a.h": bare["include/ccc/a.h"].replace("cc_x", "cc_y")})
 
     def test_public(self):
         self.caught("public", "include/ccc/a.h", '#include "base/atomic.h"\n')

@@ -8,7 +8,7 @@
 
 /* ---- what it is made of ---- */
 
-/* covers: SCH-07/a, LIF-14/a, LIF-62/a, LIF-63/a, RES-47/a, SCH-54/a */
+/* covers: SCH-07/a, LIF-62/a, LIF-63/a, RES-47/a, SCH-54/a */
 _Static_assert(sizeof(((struct cc__parker *)0)->word) == 8, "the word has 64 bits");
 _Static_assert(CC__IDLE != CC__ASSIGNED && CC__QUEUED != CC__OWNED && CC__PARKING != CC__PARKED &&
                    CC__NOTIFIED != CC__PARKING && CC__DONE != CC__IDLE && CC__DONE <= 7,
@@ -22,6 +22,26 @@ _Static_assert(sizeof(((struct cc__waiter *)0)->ticket) == 8 &&
 _Static_assert(CC__REASON_NONE == 0 && CC__REASON_DATA == 1 && CC__REASON_CANCEL == 2 &&
                    CC__REASON_CLOSE == 3 && CC__REASON_SIGNAL == 4,
                "reasons");
+
+/* covers: LIF-14/a
+ * A constant of enum cc__state without a case here does not compile, by -Werror=switch; neither
+ * does a case without its constant. */
+#pragma GCC diagnostic error "-Wswitch"
+static bool is_specified(enum cc__state state)
+{
+	switch (state) {
+	case CC__IDLE:		/* init */
+	case CC__ASSIGNED:	/* init */
+	case CC__QUEUED:	/* runnable */
+	case CC__OWNED:		/* running */
+	case CC__PARKING:	/* parking */
+	case CC__NOTIFIED:	/* waking */
+	case CC__PARKED:	/* parked */
+	case CC__DONE:		/* done, cancelled or not (RES-74) */
+		return true;
+	}
+	return false;
+}
 
 static uint64_t word(uint64_t ticket, unsigned owner, bool thread, enum cc__state state)
 {
@@ -47,8 +67,10 @@ TEST(codes_are_those_of_the_requirements)	/* covers: SCH-07/u, RES-03/u */
 	};
 	static const unsigned owners[] = {1, 2, 17, 0xffff};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+		CHECK(is_specified(table[i].state));
 		CHECK_EQ(cc__word_code(word(99, 3, false, table[i].state)), table[i].code);
+	}
 	for (unsigned i = 0; i < 4; i++)
 		CHECK_EQ(cc__word_code(word(7, owners[i], false, CC__OWNED)), owners[i]);
 }
