@@ -11,6 +11,7 @@
 #include <ccc/cxx.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
+#include <ccc/io.h>
 #include <ccc/local.h>
 #include <ccc/nursery.h>
 #include <ccc/park.h>

@@ -654,6 +654,45 @@ ALL_COLUMNS(wait_fd_read, .open = open_pipe, .make = make_wait_read, .close = cl
 ALL_COLUMNS(wait_fd_write, .open = open_full_pipe, .make = make_wait_write, .close = close_pipe,
             .unlisted = true)
 
+static int make_fd_read(struct scene *s, cc_time deadline)
+{
+	size_t n = 7;
+	char c;
+	const int err = cc_fd_read(s->fd[0], &c, sizeof c, &n, deadline);
+
+	CHECK_EQ(n, 0);
+	return err;
+}
+
+static int make_fd_read_all(struct scene *s, cc_time deadline)
+{
+	size_t n = 7;
+	char text[2];
+	int err;
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	err = cc_fd_read_all(s->fd[0], text, sizeof text, &n, deadline);
+	CHECK_EQ(n, 1);
+	return err;
+}
+
+/* More than a pipe takes. */
+static int make_fd_write_all(struct scene *s, cc_time deadline)
+{
+	static const char zeros[1 << 20];
+	size_t n = sizeof zeros;
+	const int err = cc_fd_write_all(s->fd[1], zeros, sizeof zeros, &n, deadline);
+
+	CHECK(n > 0 && n < sizeof zeros);
+	return err;
+}
+ALL_COLUMNS(fd_read, .open = open_pipe, .make = make_fd_read, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_read_all, .open = open_pipe, .make = make_fd_read_all, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_write_all, .open = open_pipe, .make = make_fd_write_all, .close = close_pipe,
+            .unlisted = true)
+
 /* ---- processes ---- */
 
 static void open_process(struct scene *s)
