@@ -13,6 +13,7 @@
 #include <ccc/fiber.h>
 #include <ccc/io.h>
 #include <ccc/local.h>
+#include <ccc/net.h>
 #include <ccc/nursery.h>
 #include <ccc/park.h>
 #include <ccc/process.h>
