@@ -11,7 +11,9 @@
 #include <ccc/cxx.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
+#include <ccc/io.h>
 #include <ccc/local.h>
+#include <ccc/net.h>
 #include <ccc/nursery.h>
 #include <ccc/park.h>
 #include <ccc/process.h>

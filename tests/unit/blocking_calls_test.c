@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "tasks.h"
@@ -39,6 +40,8 @@ struct scene {
 	struct sleeper helper;
 	uint32_t word;
 	int fd[2];
+	int queued[8];	/* connections that are not accepted */
+	unsigned queued_count;
 	CCProcess *process;
 	CCMemory *memory;
 	CCParkSpace *space;
@@ -652,6 +655,112 @@ static int make_wait_write(struct scene *s, cc_time deadline)
 ALL_COLUMNS(wait_fd_read, .open = open_pipe, .make = make_wait_read, .close = close_pipe,
             .unlisted = true)
 ALL_COLUMNS(wait_fd_write, .open = open_full_pipe, .make = make_wait_write, .close = close_pipe,
+            .unlisted = true)
+
+static int make_fd_read(struct scene *s, cc_time deadline)
+{
+	size_t n = 7;
+	char c;
+	const int err = cc_fd_read(s->fd[0], &c, sizeof c, &n, deadline);
+
+	CHECK_EQ(n, 0);
+	return err;
+}
+
+static int make_fd_read_all(struct scene *s, cc_time deadline)
+{
+	size_t n = 7;
+	char text[2];
+	int err;
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	err = cc_fd_read_all(s->fd[0], text, sizeof text, &n, deadline);
+	CHECK_EQ(n, 1);
+	return err;
+}
+
+/* More than a pipe takes. */
+static int make_fd_write_all(struct scene *s, cc_time deadline)
+{
+	static const char zeros[1 << 20];
+	size_t n = sizeof zeros;
+	const int err = cc_fd_write_all(s->fd[1], zeros, sizeof zeros, &n, deadline);
+
+	CHECK(n > 0 && n < sizeof zeros);
+	return err;
+}
+ALL_COLUMNS(fd_read, .open = open_pipe, .make = make_fd_read, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_read_all, .open = open_pipe, .make = make_fd_read_all, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_write_all, .open = open_pipe, .make = make_fd_write_all, .close = close_pipe,
+            .unlisted = true)
+
+/* ---- sockets ---- */
+
+static void open_listener(struct scene *s)
+{
+	CHECK_EQ(cc_net_listen(&s->fd[0], "127.0.0.1:0", NULL), 0);
+	s->fd[1] = dup(s->fd[0]);
+}
+
+static int make_accept(struct scene *s, cc_time deadline)
+{
+	int fd;
+
+	return cc_net_accept(s->fd[0], &fd, deadline);
+}
+
+/* A listener whose queue has one place, which is taken. */
+static void open_busy(struct scene *s, const char *address)
+{
+	const CCNetOptions one = {.backlog = 1};
+	char text[CC_NET_ADDRESS_SIZE];
+	int err = 0;
+
+	CHECK_EQ(cc_net_listen(&s->fd[0], address, &one), 0);
+	CHECK_EQ(cc_net_local_address(s->fd[0], text, sizeof text), 0);
+	for (unsigned i = 0; err == 0; i++) {
+		REQUIRE(i < sizeof s->queued / sizeof *s->queued);
+		err = cc_net_dial(&s->queued[i], text, NULL, cc_after(test_slowness() * CC_SEC / 4));
+		s->queued_count += err == 0;
+	}
+	CHECK_EQ(err, ETIMEDOUT);
+}
+
+static void open_busy_tcp(struct scene *s)
+{
+	open_busy(s, "127.0.0.1:0");
+}
+
+static void open_busy_unix(struct scene *s)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "unix:@ccc-blocking-calls-%d", (int)getpid());
+	open_busy(s, name);
+}
+
+static void close_busy(struct scene *s)
+{
+	while (s->queued_count > 0)
+		CHECK_EQ(close(s->queued[--s->queued_count]), 0);
+	CHECK_EQ(close(s->fd[0]), 0);
+}
+
+static int make_dial(struct scene *s, cc_time deadline)
+{
+	char text[CC_NET_ADDRESS_SIZE];
+	int fd;
+
+	CHECK_EQ(cc_net_local_address(s->fd[0], text, sizeof text), 0);
+	return cc_net_dial(&fd, text, NULL, deadline);
+}
+ALL_COLUMNS(net_accept, .open = open_listener, .make = make_accept, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(net_dial, .open = open_busy_tcp, .make = make_dial, .close = close_busy,
+            .unlisted = true)
+ALL_COLUMNS(net_dial_unix, .open = open_busy_unix, .make = make_dial, .close = close_busy,
             .unlisted = true)
 
 /* ---- processes ---- */

@@ -8,8 +8,8 @@ PUBLIC = {
     "base": "base", "cxx": "base", "version": "base", "errno": "os", "park": "park", "cap": "park",
     "task": "sched", "fiber": "sched", "local": "sched", "blocking": "sched", "fd": "sched",
     "process": "sched", "chan": "chan", "select": "chan", "token": "chan", "arena": "scope",
-    "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "runtime": "runtime",
-    "stats": "runtime", "ccc": "runtime",
+    "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "io": "io",
+    "net": "io", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 

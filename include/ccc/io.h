@@ -1,0 +1,107 @@
+/* io.h - read and write descriptors with a deadline.
+ *
+ * The calls work on descriptors of the program: sockets, pipes, terminals, files.  Each call tries
+ * the system call first and waits only if that would block, so a call that need not wait succeeds
+ * even if its deadline has passed or the caller is cancelled.  Set O_NONBLOCK (cc_fd_nonblock):
+ * without it the system call itself blocks the thread, and neither deadline nor cancellation ends
+ * it.  A regular file never waits, so it blocks the thread for as long as the disk takes
+ * (cc_blocking moves such reads to another thread).
+ *
+ * Any number of fibers and threads may use one descriptor.  Bytes of concurrent writes may mix,
+ * because cc_fd_write_all may need several system calls.
+ *
+ * Errors are returned.  errno means nothing after these calls.
+ *
+ *	char text[512];
+ *	size_t n;
+ *	int err;
+ *
+ *	while ((err = cc_fd_read(fd, text, sizeof text, &n, cc_after(30 * CC_SEC))) == 0 &&
+ *	       (err = cc_fd_write_all(fd, text, n, NULL, cc_after(5 * CC_SEC))) == 0)
+ *		continue;
+ *	cc_fd_close(fd); */
+#ifndef CCC_IO_H
+#define CCC_IO_H
+
+#include <ccc/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sets O_NONBLOCK for the file that `fd` refers to.  Every duplicate of the descriptor has the
+ * flag too, also in other processes: the terminal of a shell, for example.
+ *
+ * Returns 0, or
+ *   EBADF   `fd` is not an open descriptor
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_fd_nonblock(int fd);
+
+/* Reads at least one byte and at most `size` bytes into `buffer`, waiting until `deadline` if
+ * there is none.  Stores the number of bytes in *count, unless `count` is NULL.
+ *
+ * Returns 0, or
+ *   EPIPE       the end: of the file, or of what the peer sends
+ *   ETIMEDOUT   the deadline passed, of the call or of a nursery; EAGAIN if it was CC_NOW
+ *   ECANCELED   a nursery around the caller was cancelled, or the caller's runtime is ending
+ *   EBADF       `fd` is not open for reading, or cc_fd_close closed it during the call
+ *   ENOTSUP     the call would have to wait, in a child of fork (runtime.h)
+ *   (other)     of read(2), as ECONNRESET, and of cc_wait_fd, as ENOMEM
+ * After an error *count is 0.  A `size` of 0 returns 0 at once.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_read(int fd, void *buffer, size_t size, size_t *count,
+                                    cc_time deadline);
+
+/* Reads exactly `size` bytes into `buffer`, waiting until `deadline` for all of them.  Stores the
+ * number of bytes in *count, unless `count` is NULL.
+ *
+ * Returns 0, or an error of cc_fd_read; EPIPE if the end comes before `size` bytes.
+ * After an error the first *count bytes of `buffer` have been read.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_read_all(int fd, void *buffer, size_t size, size_t *count,
+                                        cc_time deadline);
+
+/* Writes all `size` bytes of `buffer`, waiting until `deadline` for room.  Stores the number of
+ * bytes in *count, unless `count` is NULL.
+ *
+ * A write to a socket raises no SIGPIPE.  A write to a pipe without a reader raises it in the
+ * calling thread: threads of a runtime block the signal (docs/signals.md), and a program that
+ * writes to pipes in its own threads ignores it.
+ *
+ * Returns 0, or
+ *   EPIPE       the peer has closed, or no process reads the pipe
+ *   ETIMEDOUT   the deadline passed, of the call or of a nursery; EAGAIN if it was CC_NOW
+ *   ECANCELED   a nursery around the caller was cancelled, or the caller's runtime is ending
+ *   EBADF       `fd` is not open for writing, or cc_fd_close closed it during the call
+ *   ENOTSUP     the call would have to wait, in a child of fork (runtime.h)
+ *   (other)     of write(2) and send(2), as ECONNRESET or ENOSPC, and of cc_wait_fd, as ENOMEM
+ * After an error the first *count bytes of `buffer` have been written.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_write_all(int fd, const void *buffer, size_t size, size_t *count,
+                                         cc_time deadline);
+
+/* Closes `fd` and ends the calls of this header and of <ccc/net.h> that wait for it, and those of
+ * cc_wait_fd in fibers, with EBADF.  Returns after the fibers among them have woken, so that none
+ * of them can meet another file that gets the same number.  That takes a few turns of the
+ * scheduler if there are any, and no time otherwise; close(2) itself takes as long as the file
+ * wants, as with SO_LINGER.
+ *
+ * A thread outside of any fiber that waits for `fd` is not woken: it returns EBADF after its
+ * deadline, or when the file that it waits for becomes ready.  A fiber that begins a cc_wait_fd
+ * during the call may sleep until its deadline; the calls of this header have no such gap.
+ *
+ * Returns 0, or
+ *   EBADF         `fd` is not open, or another call closes it
+ *   EIO, ENOSPC   the file could not be written; the descriptor is closed
+ *
+ * Any thread.  May park.  Not a cancellation point, so that a cancelled caller closes as well. */
+CC_API int cc_fd_close(int fd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* io.h - system calls on descriptors: each returns 0 or an error number, and repeats after EINTR.
+ *
+ * None waits: a descriptor without O_NONBLOCK may block the thread in cc__io_read, and in
+ * cc__io_write unless it is a socket. */
+#ifndef CC__OS_IO_H
+#define CC__OS_IO_H
+
+#include <stddef.h>
+
+/* Bytes moved into *count, which is unchanged after an error. */
+int cc__io_read(int fd, void *buffer, size_t size, size_t *count);
+/* Without SIGPIPE if fd is a socket. */
+int cc__io_write(int fd, const void *buffer, size_t size, size_t *count);
+
+int cc__io_nonblock(int fd);
+/* The descriptor is gone after any error but EBADF. */
+int cc__io_close(int fd);
+
+#endif
