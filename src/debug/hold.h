@@ -12,7 +12,7 @@
 #ifndef CC__DEBUG_HOLD_H
 #define CC__DEBUG_HOLD_H
 
-#include "base/trace.h"
+#include "os/trace.h"
 
 /* Report who has been parked for that long, or for less if that was asked for before.  0, or
  * why there is no thread for it. */

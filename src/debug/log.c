@@ -1,6 +1,6 @@
 /* log.c - the printer behind CCConfig.debug.
  *
- * Nothing in the library prints for these switches: its events (base/trace.h)
+ * Nothing in the library prints for these switches: its events (os/trace.h)
  * come by here, on the thread that makes them and often with locks held.  So the
  * lines go straight to standard error, never to the program's own log. */
 #include "debug/log.h"
@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "chan/watch.h"
 #include "debug/hold.h"
 #include "sched/fiber.h"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/atomic.h"
-#include "base/number.h"
+#include "os/assert.h"
+#include "os/atomic.h"
+#include "os/number.h"
 #include "chan/settings.h"
 #include "debug/log.h"
 #include "os/cpus.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
 #include "debug/hold.h"
 #include "debug/log.h"
-#include "os/carry.h"
+#include "base/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
 #include "sched/sched.h"

@@ -8,7 +8,7 @@
 
 #include "os/fork.h"
 #include "sched/sched.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 /* Pauses in a turn of a watch.  (The explorer has fewer.) */

@@ -9,7 +9,7 @@
 #include "sched/later.h"
 #include "sched/sched.h"
 #include "sched/stack.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 _Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million tasks are 128 MB");

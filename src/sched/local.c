@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "os/fork.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 static struct cc__slab chunks = CC__SLAB_INIT(struct cc__locals, next);

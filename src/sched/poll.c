@@ -5,7 +5,7 @@
 
 #include "os/fork.h"
 #include "sched/sched.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 /* waitq.user, under the record's lock: armed since it was last forgotten. */

@@ -14,7 +14,7 @@
 #include "base/lock.h"
 #include "os/fork.h"
 #include "os/process.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 
 /* Without a descriptor (Linux before 5.3, a sandbox, none left) a waiter asks again and again,
  * after these spans. */

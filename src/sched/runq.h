@@ -33,7 +33,7 @@
 #ifndef CC__SCHED_RUNQ_H
 #define CC__SCHED_RUNQ_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "sched/fiber.h"
 
 enum cc__kind {

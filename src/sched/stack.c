@@ -7,7 +7,7 @@
 #include "os/fault.h"
 #include "os/pages.h"
 #include "sched/fiber.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 /* Stacks of the first region, of ordinary ones and of an order above, where one may be all

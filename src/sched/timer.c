@@ -1,7 +1,7 @@
 /* timer.c - the wheel of timer.h.  All of it but the calls at the end: under the lock. */
 #include "sched/timer.h"
 
-#include "base/assert.h"
+#include "os/assert.h"
 
 enum { DIGIT = 6, DIGIT_MASK = CC__TIMER_SLOTS - 1 };
 

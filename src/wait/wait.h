@@ -24,7 +24,7 @@
 #include <errno.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
 #include "wait/word.h"
 
 struct cc__group;

@@ -5,7 +5,7 @@
  * Everybody here is outside of the runtime; its one worker is a wheel.
  *
  * defines: MC_SYMMETRIC=1
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c sched/later.c
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c sched/fiber.c sched/later.c
  * sched/timer.c */
 #include <errno.h>
 #include <limits.h>

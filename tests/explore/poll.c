@@ -5,7 +5,7 @@
  * the bell.  It orders nothing but itself and what E3 promises (os/poller.h).  Waiters are threads, which cc__poll does
  * not tell from fibers.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/poll.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c sched/poll.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

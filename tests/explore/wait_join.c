@@ -3,7 +3,7 @@
  * A thread plays the worker that ends a task; fibers and stacks are not needed
  * for it (worker.c has them).  Joiners are threads; a polling one looks once.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c sched/fiber.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

@@ -12,7 +12,7 @@
 
 #include <ccc/ccc.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "os/pages.h"
 #include "raw.h"
 #include "sched/stack.h"

@@ -1,11 +1,11 @@
-/* carry.h - stands in for src/os/carry.h in the explorer, where no fiber carries anything but
+/* carry.h - stands in for src/base/carry.h in the explorer, where no fiber carries anything but
  * registers; unless EXPLORE_CARRY says that the scenario is about that header. */
 #ifdef EXPLORE_CARRY
-#include_next "os/carry.h"
+#include_next "base/carry.h"
 #endif
 
-#ifndef CC__OS_CARRY_H
-#define CC__OS_CARRY_H
+#ifndef CC__BASE_CARRY_H
+#define CC__BASE_CARRY_H
 
 #include <stdbool.h>
 

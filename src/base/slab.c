@@ -1,5 +1,5 @@
 /* slab.c - type-stable memory. */
-#include "wait/slab.h"
+#include "base/slab.h"
 
 #include "os/pages.h"
 

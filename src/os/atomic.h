@@ -7,8 +7,8 @@
  *
  * An atomic is a struct with one field: nobody reads or writes it by accident.
  * Each use names its order, and each order's comment names its partner. */
-#ifndef CC__BASE_ATOMIC_H
-#define CC__BASE_ATOMIC_H
+#ifndef CC__OS_ATOMIC_H
+#define CC__OS_ATOMIC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +148,20 @@ void cc__thread_prompt(void);
  * a record set has `at_exit` called with it. */
 void *cc__tls_get(void);
 int cc__tls_set(void *record, void (*at_exit)(void *record));
+
+/* Memory of the calling thread for the checks of debug builds (the lock stack of base/lock.h);
+ * zero at first. */
+enum { CC__THREAD_SCRATCH = 256 };
+void *cc__thread_scratch(void);
+
+/* Counts that this thread met another one at a word that both wanted; the count of this thread.
+ * The scheduler uses it: fibers that meet all the time do better on one worker. */
+#ifdef CC__EXPLORE
+#define cc__contended() ((void)0)
+#define cc__contentions() ((uint64_t)0)
+#else
+void cc__contended(void);
+uint64_t cc__contentions(void);
+#endif
 
 #endif

@@ -3,8 +3,8 @@
  * CC__CHECK stays in every build: for what is cheap to test and would corrupt
  * in silence.  CC__ASSERT is for debug builds (CC__DEBUG).  A caller's mistake
  * is neither: it is an error code. */
-#ifndef CC__BASE_ASSERT_H
-#define CC__BASE_ASSERT_H
+#ifndef CC__OS_ASSERT_H
+#define CC__OS_ASSERT_H
 
 /* Writes the strings, the last one NULL, to standard error: no allocation, any
  * context, a signal handler included. */

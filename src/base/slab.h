@@ -7,8 +7,8 @@
  *     the link, a pointer at a fixed place in it that is the slab's while the
  *     object is free and its owner's otherwise.
  * S3  Process-wide: a slab belongs to no runtime and outlives them all. */
-#ifndef CC__WAIT_SLAB_H
-#define CC__WAIT_SLAB_H
+#ifndef CC__BASE_SLAB_H
+#define CC__BASE_SLAB_H
 
 #include "base/lock.h"
 

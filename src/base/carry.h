@@ -16,13 +16,13 @@
  *          takes the long way at its next switch and finds its structures.  The call that
  *          registers the runtime returns after that.  So a fiber that has state of the runtime
  *          never meets a check that leaves the runtime out. */
-#ifndef CC__OS_CARRY_H
-#define CC__OS_CARRY_H
+#ifndef CC__BASE_CARRY_H
+#define CC__BASE_CARRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 /* The layout of __cxa_eh_globals in the C++ ABI for 64-bit CPUs other than 32-bit ARM.  `thrown`
  * is 32 bits and padding that is never written. */

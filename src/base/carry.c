@@ -1,5 +1,5 @@
 /* carry.c - finding the C++ runtimes of the process, and moving their state. */
-#include "os/carry.h"
+#include "base/carry.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include <ccc/cxx.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "base/lock.h"
 #include "os/fork.h"
 #include "os/tools.h"

@@ -8,10 +8,10 @@
  *     story.  They are never freed.
  *
  * Off, an event costs one relaxed load and a branch. */
-#ifndef CC__BASE_TRACE_H
-#define CC__BASE_TRACE_H
+#ifndef CC__OS_TRACE_H
+#define CC__OS_TRACE_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 enum cc__event {
 	CC__EV_MOVE,		/* who's word: a -> b */
@@ -87,15 +87,9 @@ static inline uint64_t cc__watch_begin(void)
 {
 	return 0;
 }
-static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
-{
-	(void)number, (void)who, (void)from, (void)to;
-}
-static inline void cc__watch_enqueued(const void *who, unsigned how, unsigned worker)
-{
-	(void)who, (void)how, (void)worker;
-}
 #else
+#include "os/tools.h"
+
 extern cc__a32 cc__watching __attribute__((visibility("hidden")));	/* CC__WATCH_* */
 
 static inline bool cc__watched(void)
@@ -104,38 +98,15 @@ static inline bool cc__watched(void)
 	return __builtin_expect(cc__load(&cc__watching, CC__RELAXED) != 0, 0);
 }
 
-/* For ThreadSanitizer, which does not see the atomics of a library that is not compiled with it:
- * what the caller has done happens before whatever follows a cc__happens_after of the same
- * address.  Called before the atomic operation that publishes, and after the one that
- * acquires, where cc__watched; nothing without CC__WATCH_ORDER.  The third form also
- * forgets what happened before at that address. */
-void cc__happens_before(const void *at);
-void cc__happens_after(const void *at);
-void cc__happens_first(const void *at);
-
 uint64_t cc__trace_number(void);
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b);
-/* Logs the move and, under CC__WATCH_ASSERT, aborts on one that word.h's table
- * does not have. */
-void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to);
-/* Logs that the parker `who` is put into a run queue and, under CC__WATCH_ASSERT, aborts unless
- * it is runnable.  See CC__EV_ENQUEUE. */
-void cc__watch_enqueued(const void *who, unsigned how, unsigned worker);
-
 #define CC__EVENT(kind, who, a, b) \
 	(cc__watched() ? cc__trace_add(cc__trace_number(), kind, who, a, b) : (void)0)
 
-/* Before a move: its number, 0 if nobody watches. */
+/* Before a move of a word: the move's number, 0 if nothing watches. */
 static inline uint64_t cc__watch_begin(void)
 {
 	return cc__watched() ? cc__trace_number() : 0;
-}
-
-/* After it. */
-static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
-{
-	if (__builtin_expect(number != 0, 0))
-		cc__watch_moved(number, who, from, to);
 }
 #endif
 

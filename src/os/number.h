@@ -1,6 +1,6 @@
 /* number.h - decimal numbers as people and the kernel write them. */
-#ifndef CC__BASE_NUMBER_H
-#define CC__BASE_NUMBER_H
+#ifndef CC__OS_NUMBER_H
+#define CC__OS_NUMBER_H
 
 #include <stddef.h>
 #include <stdint.h>
