@@ -105,11 +105,11 @@ void cc__contended(void)
 	CC__UNREACHABLE("host: a lock is taken twice");
 }
 
-struct cc__lock_stack *cc__lock_stack(void)
+void *cc__thread_scratch(void)
 {
-	static struct cc__lock_stack held;
+	static _Alignas(16) unsigned char scratch[CC__THREAD_SCRATCH];
 
-	return &held;
+	return scratch;
 }
 
 /* ---- memory ---- */
