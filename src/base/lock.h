@@ -34,7 +34,7 @@ enum cc__rank {
 	CC__RANK_TIMER = 50,	/* a worker's timers */
 	CC__RANK_POOL = 60,	/* pools of stacks, the global queue's list */
 	CC__RANK_SLAB = 70,	/* growing a slab */
-	CC__RANK_HELD = 80,	/* who holds which lock (debug/hold.h): the innermost */
+	CC__RANK_HELD = 80,	/* who holds which lock (monitor/hold.h): the innermost */
 };
 
 /* 0 free, 1 held, 2 held and somebody may sleep on it. */

@@ -5,7 +5,7 @@
 
 #include "os/trace.h"
 #include "sched/counters.h"
-#include "sched/poll.h"
+#include "io/poll.h"
 #include "base/slab.h"
 
 static struct cc__slab objects = CC__SLAB_INIT(struct cc__idle, next);

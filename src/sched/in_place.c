@@ -17,7 +17,7 @@
  *          ended, and its joiners have been woken. */
 #include "os/fork.h"
 #include "sched/bound.h"
-#include "sched/local.h"
+#include "task/local.h"
 #include "wait/thread.h"
 
 /* Half of an ordinary stack is left for whoever is called from here. */

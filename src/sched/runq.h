@@ -34,7 +34,7 @@
 #define CC__SCHED_RUNQ_H
 
 #include "os/atomic.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 enum cc__kind {
 	CC__URGENT,	/* its time has come: before all others */

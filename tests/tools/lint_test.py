@@ -120,7 +120,7 @@ class LintTest(unittest.TestCase):
                      "cc__switch_away(p, t, d)", "cc__thread_sleep(p, t, d)"):
             self.caught("word", "src/chan/a.c", call + ";\n")
         for call in ("cc__word_commit(p)", "cc__word_yield(p)", "cc__word_claim(p, 1)"):
-            self.caught("word", "src/sched/fiber.c", call + ";\n")
+            self.caught("word", "src/task/frame.c", call + ";\n")
             self.passes("src/sched/worker.c", call + ";\n")
         self.caught("word", "src/sched/in_place.c", "cc__word_yield(p);\n")
         self.passes("src/sched/worker.h", "cc__word_claim(p, 1);\n")
@@ -139,10 +139,10 @@ class LintTest(unittest.TestCase):
 
     def test_layer(self):
         self.caught("layer", "src/os/list.h", '#include "base/lock.h"\n')
-        self.caught("layer", "src/wait/a.c", '#include "sched/fiber.h"\n')
+        self.caught("layer", "src/wait/a.c", '#include "task/frame.h"\n')
         self.caught("layer", "src/chan/a.h", '#include "runtime/runtime.h"\n')
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
-        self.passes("src/chan/a.h", '#include "sched/fiber.h"\n#include "chan/b.h"\n')
+        self.passes("src/chan/a.h", '#include "task/frame.h"\n#include "chan/b.h"\n')
 
     def test_public_headers_count_as_their_layer(self):
         self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
@@ -273,7 +273,7 @@ class LintTest(unittest.TestCase):
 
     def test_public(self):
         self.caught("public", "include/ccc/a.h", '#include "os/atomic.h"\n')
-        self.caught("public", "include/ccc/a.h", "#include <sched/fiber.h>\n")
+        self.caught("public", "include/ccc/a.h", "#include <task/frame.h>\n")
 
     def test_name(self):
         for text in ("#define MIN(a, b) 0", "typedef int fiber_id;", "int spawn(void);",

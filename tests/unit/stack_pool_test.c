@@ -15,7 +15,7 @@
 #include "os/atomic.h"
 #include "os/pages.h"
 #include "raw.h"
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 enum { GUARD_INSTALL = 102, SOME = 40 };
 

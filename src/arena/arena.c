@@ -1,5 +1,5 @@
 /* arena.c - carving: from a stretch, from the block, from the next block. */
-#include "scope/arena.h"
+#include "arena/arena.h"
 
 #include <errno.h>
 

@@ -9,13 +9,13 @@
  *     forgotten it.  Who waits for it is asked by its address (park/engine.h).
  * H4  A thread of its own looks at the records.  Those whom it looks for may all be waiting for
  *     each other. */
-#ifndef CC__DEBUG_HOLD_H
-#define CC__DEBUG_HOLD_H
+#ifndef CC__MONITOR_HOLD_H
+#define CC__MONITOR_HOLD_H
 
 #include "os/trace.h"
 
-/* Report who has been parked for that long, or for less if that was asked for before.  0, or
- * why there is no thread for it. */
+/* Report parkers that hold a lock and have been parked for that long, or for less if that was
+ * asked for before.  cc__debug_see must be called too.  0, or why there is no thread for it. */
 int cc__debug_hold(cc_time span);
 
 /* An event, on the thread that makes it; locks may be held. */

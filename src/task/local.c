@@ -1,5 +1,5 @@
 /* local.c - keys, values, destructors. */
-#include "sched/local.h"
+#include "task/local.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 
 #include "os/fork.h"
 #include "os/memory.h"
-#include "scope/arena.h"
+#include "arena/arena.h"
 
 /* ---- the way back ---- */
 

@@ -8,7 +8,7 @@
 
 #include "os/fork.h"
 #include "os/memory.h"
-#include "scope/arena.h"
+#include "arena/arena.h"
 
 /* Shorter ends are not worth a visit to the lock. */
 enum { END_MIN = 256 };

@@ -1,14 +1,13 @@
 /* hold.c - records of locks that are held, and what is said of them. */
-#include "debug/hold.h"
+#include "monitor/hold.h"
 
 #include <stdio.h>
 
 #include "base/lock.h"
-#include "debug/log.h"
 #include "os/fork.h"
 #include "os/where.h"
 #include "park/engine.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 enum { RECORDS = 1024, CHAIN_BITS = 8, CHAINS = 1 << CHAIN_BITS, PLACES = 256 };
 
@@ -446,8 +445,6 @@ int cc__debug_hold(cc_time span)
 	if (err == 0 && span < cc__load(&shortest, CC__RELAXED))	/* Relaxed: the lock */
 		change(span);
 	cc__unlock(&lock);
-	if (err == 0)
-		cc__debug_see();
 	return err;
 }
 

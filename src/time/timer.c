@@ -1,5 +1,5 @@
 /* timer.c - the wheel of timer.h.  All of it but the calls at the end: under the lock. */
-#include "sched/timer.h"
+#include "time/timer.h"
 
 #include "os/assert.h"
 

@@ -16,8 +16,8 @@
  *     wheel has come to is taken apart bit by bit.
  * T4  Somebody sleeps until what is due first, and is told when it comes to be due
  *     earlier.  That is by an addition alone: nothing else makes `earliest` less. */
-#ifndef CC__SCHED_TIMER_H
-#define CC__SCHED_TIMER_H
+#ifndef CC__TIME_TIMER_H
+#define CC__TIME_TIMER_H
 
 #include "base/lock.h"
 

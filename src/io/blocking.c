@@ -1,5 +1,5 @@
 /* blocking.c - jobs, the threads that run them, and how these come and go. */
-#include "sched/blocking.h"
+#include "io/blocking.h"
 
 #include <ccc/blocking.h>
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "os/fork.h"
-#include "sched/sched.h"
+#include "wait/host.h"
 #include "base/slab.h"
 #include "wait/thread.h"
 
@@ -476,14 +476,15 @@ const struct cc__blocking *cc__blocking_here(void)
 
 int cc_blocking(int (*fn)(void *arg), void *arg, int *result)
 {
+	struct cc__blocking *pool;
 	int value;
 
 	if (cc__forked())
 		return ENOTSUP;
 	if (fn == NULL)
 		return EINVAL;
-	if (cc_fiber_id() != 0)
-		return cc__blocking_run(&cc__sched_here()->blocking, fn, arg, result);
+	if ((pool = cc__blocking_of_caller()) != NULL)
+		return cc__blocking_run(pool, fn, arg, result);
 	value = fn(arg);
 	if (result != NULL)
 		*result = value;

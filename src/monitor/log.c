@@ -3,7 +3,7 @@
  * Nothing in the library prints for these switches: its events (os/trace.h)
  * come by here, on the thread that makes them and often with locks held.  So the
  * lines go straight to standard error, never to the program's own log. */
-#include "debug/log.h"
+#include "monitor/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include "os/trace.h"
 #include "chan/watch.h"
-#include "debug/hold.h"
-#include "sched/fiber.h"
+#include "monitor/hold.h"
+#include "task/frame.h"
 #include "sched/idle.h"
 
 static cc__a32 wanted;	/* of CCDebugFlag */

@@ -1,10 +1,10 @@
 /* poll.c - records, waiting, events, and forgetting. */
-#include "sched/poll.h"
+#include "io/poll.h"
 
 #include <errno.h>
 
 #include "os/fork.h"
-#include "sched/sched.h"
+#include "wait/host.h"
 #include "base/slab.h"
 #include "wait/thread.h"
 
@@ -449,14 +449,6 @@ static int block(int fd, unsigned events, cc_time deadline)
 
 /* ---- the public face ---- */
 
-/* The calling fiber's; NULL: a thread calls. */
-static struct cc__poll *poll_here(void)
-{
-	struct cc__sched *s = cc__sched_here();
-
-	return s != NULL && cc_fiber_id() != 0 ? &s->poll : NULL;
-}
-
 int cc_wait_fd(int fd, unsigned events, cc_time deadline)
 {
 	struct cc__poll *p;
@@ -469,7 +461,7 @@ int cc_wait_fd(int fd, unsigned events, cc_time deadline)
 		return EBADF;
 	if (deadline == CC_NOW)
 		return cc__poller_block(fd, events, -1, CC_NOW);
-	p = poll_here();
+	p = cc__poll_here();
 	return p != NULL ? cc__poll_wait(p, fd, events, deadline) : block(fd, events, deadline);
 }
 

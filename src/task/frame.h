@@ -1,4 +1,4 @@
-/* fiber.h - the frame: all that a task needs until it runs, and all that others
+/* frame.h - the frame: all that a task needs until it runs, and all that others
  * may hold on to after it has ended.
  *
  * F1  Frames live in a process-wide slab and are never unmapped.  A frame runs
@@ -27,15 +27,15 @@
  *   id WAITED       0           worker   under the lock: joiners or nobody wants it
  *   id WAITED       id DONE WAITED  worker  under the lock: nobody is left
  *   id DONE WAITED  0           joiner   under the lock */
-#ifndef CC__SCHED_FIBER_H
-#define CC__SCHED_FIBER_H
+#ifndef CC__TASK_FRAME_H
+#define CC__TASK_FRAME_H
 
 #include <ccc/fiber.h>
 #include <ccc/task.h>
 
 #include "os/context.h"
-#include "sched/stack.h"
-#include "sched/timer.h"
+#include "stack/stack.h"
+#include "time/timer.h"
 #include "wait/wait.h"
 
 struct cc__sched;
@@ -213,27 +213,6 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache);
 /* How many the process has. */
 size_t cc__frames_made(void);
 
-/* 0 if a task of s may have these options, or EINVAL; ENOMEM if the system grants not one stack of
- * the size they ask for.  s is NULL: the caller's scheduler, if it has one. */
-int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options);
-/* Of what has been checked. */
-void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
-
-/* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's, and so is the
- * handle of what begins later. */
-static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t handle,
-                                   const CCTaskOptions *options)
-{
-	f->home = (uintptr_t)home | CC_MIGRATE_FREE;
-	if (options != NULL) {
-		cc__frame_options(f, options);
-		if (options->start > 0)
-			return;
-	}
-	/* Release: all of the frame, to the acquire of whoever finds this id. */
-	cc__store(&f->handle, handle, CC__RELEASE);
-}
-
 /* Publish the end of a task and wake its joiners (F3), but for the last: that wake is the
  * caller's last act for it.  True: f is the caller's to recycle; false: it waits for a
  * joiner.  `joined`: the caller is one. */
@@ -242,10 +221,6 @@ bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake
 /* The end of a task as a case of a group; the object is its CCTask, w->io where the
  * result goes.  Begins with w->lock NULL. */
 extern const struct cc__waitable_ops cc__task_ops;
-
-/* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
- * been set. */
-void cc__fiber_unpark_all(const struct cc__sched *home);
 
 /* Joins a task however long it takes: neither a cancellation of the caller nor the end of its
  * runtime ends the wait.  0, EINVAL, EDEADLK and ENOTSUP as for cc_task_join. */
@@ -258,6 +233,15 @@ struct cc__fiber *cc__frame_lock(CCTask task, uint64_t *h);
 /* Under f's lock: the id of its task, which cannot end meanwhile without that
  * lock; 0: there is none. */
 uint64_t cc__frame_hold(struct cc__fiber *f);
+
+/* Where the name of a task is kept that has one. */
+static inline char *cc__frame_name(struct cc__fiber *f)
+{
+	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
+}
+
+/* Calls visit(frame, arg) for every frame of the process, until it returns false. */
+void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg);
 
 /* Read while others may change it: consistent if the id is the same before and
  * after, which the caller checks. */

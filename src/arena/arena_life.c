@@ -1,11 +1,10 @@
 /* arena_life.c - the beginning and the end of an arena, its blocks, and its figures. */
 #include <errno.h>
 
-#include "chan/settings.h"
 #include "os/fork.h"
 #include "os/memory.h"
-#include "sched/sched.h"
-#include "scope/arena.h"
+#include "sched/allocator.h"
+#include "arena/arena.h"
 
 enum { BLOCK = 64 << 10, STRETCH_MAX = 4096, LINE = 64 };
 
@@ -98,12 +97,6 @@ static bool makes_sense(const CCArenaOptions *o)
 	                                                 o->block <= CC_ARENA_BLOCK_MAX));
 }
 
-static const CCAllocator *allocator_of(const CCArenaOptions *o)
-{
-	return o->runtime != NULL ? &((struct cc__sched *)(void *)o->runtime)->config.allocator
-	                          : &cc__default_allocator;
-}
-
 static void free_head(CCArena *a)
 {
 	a->allocator.free(a->allocator.context, a->memory, sizeof *a + LINE);
@@ -122,7 +115,7 @@ int cc_arena_create(CCArena **out, const CCArenaOptions *options)
 		options = &none;
 	if (out == NULL || !makes_sense(options))
 		return EINVAL;
-	allocator = allocator_of(options);
+	allocator = cc__allocator_of(options->runtime);
 	if ((memory = allocator->alloc(allocator->context, sizeof *a + LINE)) == NULL)
 		return ENOMEM;
 	a = (void *)(memory + (-(uintptr_t)memory & (LINE - 1)));

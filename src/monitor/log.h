@@ -1,6 +1,6 @@
 /* log.h - CCConfig.debug: events that are printed as they happen. */
-#ifndef CC__DEBUG_LOG_H
-#define CC__DEBUG_LOG_H
+#ifndef CC__MONITOR_LOG_H
+#define CC__MONITOR_LOG_H
 
 /* Print what these flags of CCDebugFlag name too, from now on, in the whole
  * process. */

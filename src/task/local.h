@@ -6,8 +6,8 @@
  * L2  Everything but the table of keys is the task's own.
  * L3  A value names its key, and keys never repeat: what is left of one that was deleted is
  *     nobody's. */
-#ifndef CC__SCHED_LOCAL_H
-#define CC__SCHED_LOCAL_H
+#ifndef CC__TASK_LOCAL_H
+#define CC__TASK_LOCAL_H
 
 #include <ccc/local.h>
 

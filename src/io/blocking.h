@@ -26,8 +26,8 @@
  * B6  A caller that is cancelled withdraws its job from the queue under the pool's lock, but
  *     only if more jobs are in front of it than threads are about to look: then it would wait
  *     for the end of another job.  A job that has a thread is seen through. */
-#ifndef CC__SCHED_BLOCKING_H
-#define CC__SCHED_BLOCKING_H
+#ifndef CC__IO_BLOCKING_H
+#define CC__IO_BLOCKING_H
 
 #include "wait/wait.h"
 

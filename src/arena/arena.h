@@ -15,8 +15,8 @@
  *
  * arena.c carves, arena_piece.c has what comes back by itself, arena_mark.c goes back, and
  * arena_life.c has the beginning, the end and the figures. */
-#ifndef CC__SCOPE_ARENA_H
-#define CC__SCOPE_ARENA_H
+#ifndef CC__ARENA_ARENA_H
+#define CC__ARENA_ARENA_H
 
 #include <ccc/arena.h>
 

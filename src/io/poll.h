@@ -15,8 +15,8 @@
  *     counts it out in the same hold, so a fiber that is woken no longer waits.  Raised before the
  *     look at `claimed`, and looked at after a claim was given back: a wait that
  *     begins while somebody leaves is seen by one of the two. */
-#ifndef CC__SCHED_POLL_H
-#define CC__SCHED_POLL_H
+#ifndef CC__IO_POLL_H
+#define CC__IO_POLL_H
 
 #include <ccc/runtime.h>
 

@@ -18,14 +18,14 @@
  *     addresses are kept for the day it counts again.
  * T6  Who gets a new stack guards it, without the lock: the system call is longer than all
  *     that is done under it.  One that cannot be guarded counts no longer, and is tried again. */
-#ifndef CC__SCHED_STACK_H
-#define CC__SCHED_STACK_H
+#ifndef CC__STACK_STACK_H
+#define CC__STACK_STACK_H
 
 #include <ccc/runtime.h>
 
 #include "base/lock.h"
 #include "os/context.h"
-#include "sched/timer.h"
+#include "time/timer.h"
 #include "wait/wait.h"
 
 struct cc__fiber;
@@ -167,5 +167,15 @@ __attribute__((pure)) size_t cc__stack_usable(const struct cc__stack_pool *p,
 /* Where it begins. */
 __attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,
                                           const struct cc__stack *s);
+
+/* The stack whose memory, guard included, has a given address. */
+struct cc__stack_area {
+	const char *address;	/* the one that is looked for */
+	const char *guard;	/* lowest address; NULL: no stack has the address */
+	const char *bottom;	/* of what a fiber may use */
+	size_t size;		/* guard included */
+	struct cc__parker *who;	/* whose stack it is; NULL: it is free */
+};
+struct cc__stack_area cc__stack_area_of(const char *address);
 
 #endif

@@ -1,14 +1,11 @@
-/* stack.c - regions, the pool, and the fault that names a fiber. */
-#include "sched/stack.h"
+/* stack.c - regions and the pool. */
+#include "stack/stack.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "os/fault.h"
 #include "os/pages.h"
-#include "sched/fiber.h"
 #include "base/slab.h"
-#include "wait/thread.h"
 
 /* Stacks of the first region, of ordinary ones and of an order above, where one may be all
  * that is wanted; each further one has twice as many. */
@@ -57,22 +54,13 @@ void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
 	return cc__stack_bottom(s) + cc__stack_usable(p, s) - colour;
 }
 
-/* ---- the fault handler's view ---- */
-
-/* The stack whose memory, guard included, has a given address. */
-struct area {
-	const char *address;	/* the one that is looked for */
-	const char *guard;	/* lowest address; NULL: no stack has the address */
-	const char *bottom;	/* of what a fiber may use */
-	size_t size;		/* guard included */
-	struct cc__parker *who;	/* whose stack it is; NULL: it is free */
-};
+/* ---- where an address lies, without a lock, for the fault handler ---- */
 
 static bool find_in_region(void *object, void *arg)
 {
 	struct cc__stack_region *r = object;
 	const struct cc__stack_shelf *shelf = r->shelf;
-	struct area *a = arg;
+	struct cc__stack_area *a = arg;
 	/* Acquire: pairs with the release in new_region; a stray pointer may lead
 	 * any thread here. */
 	char *base = cc__load(&r->base, CC__ACQUIRE);
@@ -89,81 +77,12 @@ static bool find_in_region(void *object, void *arg)
 	return false;
 }
 
-static struct area area_of(const char *address)
+struct cc__stack_area cc__stack_area_of(const char *address)
 {
-	struct area a = {.address = address};
+	struct cc__stack_area a = {.address = address};
 
 	cc__slab_walk(&regions, find_in_region, &a);
 	return a;
-}
-
-/* The fiber that runs on the calling thread; NULL: none does. */
-static struct cc__fiber *running_fiber(void)
-{
-	struct cc__thread *t = cc__tls_get();
-
-	return t != NULL && cc__running(t) != &t->parker ? cc__fiber_of(cc__running(t)) : NULL;
-}
-
-/* The fiber that made the thread fault, if that is a fiber.  A fiber that switches away is no
- * longer the thread's running one while its registers are being saved on its stack. */
-static const struct cc__fiber *culprit(const struct cc__fault *fault)
-{
-	struct area a = {0};
-
-	if (cc__in_switch(fault->pc))
-		a = area_of(fault->address);
-	return a.who != NULL ? cc__fiber_of(a.who) : running_fiber();
-}
-
-#define REMEDY \
-	"stack_size in CCTaskOptions, CCNurseryOptions or CCConfig, or CC_STACK_SIZE in the " \
-	"environment"
-
-/* `skipped`: how far below its stack and the guard the stack pointer is; 0: it hit the guard. */
-static void describe(const struct cc__fiber *f, size_t stack, size_t skipped, char *text,
-                     size_t size)
-{
-	/* Relaxed: f runs on this very thread. */
-	const uint64_t id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID;
-	struct cc__name name;
-	int n;
-
-	cc__fiber_name_of(f, &name);
-	n = snprintf(text, size, "libccc: fiber %llu '%s' overflowed its %zu KB stack",
-	             (unsigned long long)id, name.text, stack / 1024);
-	if (skipped == 0)
-		snprintf(text + n, size - (size_t)n, "; give it a larger one: " REMEDY "\n");
-	else
-		snprintf(text + n, size - (size_t)n,
-		         " with a frame that skipped the guard: its stack pointer is %zu KB below "
-		         "it, and the memory in between may be overwritten; compile with "
-		         "-fstack-clash-protection, and give it a larger stack: " REMEDY "\n",
-		         (skipped + 1023) / 1024);
-}
-
-/* An overflow touches the fiber's own guard; or the fiber's stack pointer is below that guard,
- * and what it touches is between the two.  (Functions may use some bytes below the stack
- * pointer.)  All else is a stray pointer, into some guard or not, and so the host's. */
-static bool claim_fault(const struct cc__fault *fault, char *text, size_t size)
-{
-	enum { RED_ZONE = 128 };
-	const struct cc__fiber *f = culprit(fault);
-	/* Relaxed: f runs on this very thread. */
-	const struct cc__stack *s = f != NULL ? cc__load(&f->stack, CC__RELAXED) : NULL;
-	struct area own;
-	size_t skipped = 0;
-
-	if (!cc__is_stack(s) || (own = area_of(cc__stack_bottom(s))).guard == NULL)
-		return false;
-	if (fault->sp < own.guard)
-		skipped = (size_t)(own.guard - fault->sp);
-	if (fault->address >= own.bottom ||
-	    (fault->address < own.guard &&
-	     (skipped == 0 || skipped > CC__STACK_MAX || fault->address + RED_ZONE < fault->sp)))
-		return false;
-	describe(f, own.size, fault->address < own.guard ? skipped : 0, text, size);
-	return true;
 }
 
 /* ---- regions; all of it under the pool's lock ---- */
@@ -376,7 +295,6 @@ int cc__stack_pool_init(struct cc__stack_pool *p, const CCConfig *config)
 		p->ceiling_is_maps = most < p->ceiling;
 		p->ceiling = p->ceiling_is_maps ? most : p->ceiling;
 	}
-	cc__fault_install(claim_fault);
 	return 0;
 }
 
