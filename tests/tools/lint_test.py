@@ -184,6 +184,16 @@ class LintTest(unittest.TestCase):
         self.assertEqual(status, 0, out)
         self.assertIn("hint: tools/lint.d/cycles.txt: sched: no longer needed", out)
 
+    def test_module_without_a_line_in_the_page(self):
+        page = {"docs/architecture.md": "| `os/a` | what it is |\n"}
+        self.assertEqual(lint({**page, "src/os/a.c": "int x;\n", "src/os/a.h": "int x;\n"})[0], 0)
+        status, out = lint({**page, "src/os/a.c": "int x;\n", "src/os/b.c": "int x;\n"})
+        self.assertEqual(status, 1, out)
+        self.assertIn("src/os/b.c:1: module: os/b has no line in docs/architecture.md", out)
+        status, out = lint(page)
+        self.assertEqual(status, 1, out)
+        self.assertIn("docs/architecture.md:1: module: os/a is not in src", out)
+
     def test_cycle_of_directories(self):
         tree = {"src/new/a.h": '#include "other/b.h"\n', "src/other/c.c": '#include "new/d.h"\n',
                 "tools/lint.d/cycles.txt": "new 2 a d\nother 2 b c\n"}
