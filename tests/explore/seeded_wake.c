@@ -245,7 +245,7 @@ static void wait_then_free(void)
 }
 SCENARIO(claimed_under_the_objects_lock, .init = make_object,
          .body = {wait_then_free, wake_under_lock},
-         .expect = "race|use after free") /* covers: RES-56/m */
+         .expect = "race|use after free")
 SCENARIO(claimed_after_the_objects_lock, .init = make_object,
          .body = {wait_then_free, wake_after_lock}, .leaks = true)
 
