@@ -356,12 +356,6 @@ int cc_yield(void)
 
 /* ---- park ---- */
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
-{
-	/* Relaxed: our own. */
-	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->waiter;
-}
-
 /* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */
 static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, uint64_t ticket,
                                    cc_time deadline)

@@ -123,6 +123,7 @@ static inline void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
 struct cc__group {
 	cc__a32 winner;
 	const cc__a32 *cancel;	/* the sleeper's; as of a waiter */
+	uintptr_t domain;	/* the sleeper's run domain, from cc__group_begin on */
 };
 
 #define CC__GROUP_NONE UINT32_MAX
@@ -255,9 +256,12 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
  * hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
-/* The same, behind all others and for ever, for a caller to whom the result says all:
- * `lock` is the list's. */
-int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io);
+/* As cc__wait.  If `domain` is not NULL, notes the caller's run domain there under the lock. */
+int cc__wait_noting(struct cc__waitq *q, struct cc__waiter *w, uintptr_t *domain, cc_time deadline);
+
+/* As cc__wait_noting, at the end of the list and without a deadline, for a caller that needs nothing
+ * but the result.  `lock` is the list's. */
+int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *domain);
 
 /* As cc__wait, with a withdrawal of the caller's own; its publish is this one, which
  * only tells whether w is still listed. */
@@ -319,17 +323,30 @@ void cc__schedule(struct cc__parker *fiber);
  * the scheduler wakes (fiber, ticket) itself. */
 void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
 
-/* The flag that cancels the waits of a fiber or thread which name none of their own;
- * NULL: nothing does.  Whoever sets it, unparks `who` after that.  A lock of rank WAITQ
- * may be held. */
-const cc__a32 *cc__cancel_flag(struct cc__parker *who);
+/* What a wait has to know of its caller, which is a fiber or a thread. */
+struct cc__wait_context {
+	/* The waiter of the caller's single waits (W1); its `who` is the caller.  It stays where it
+	 * is as long as the caller runs.  NULL: there is no memory for the record of a thread. */
+	struct cc__waiter *waiter;
+	/* The flag that cancels the caller's waits, unless they name a flag of their own; NULL:
+	 * nothing cancels them.  A thread that sets the flag unparks the caller after that. */
+	const cc__a32 *cancel;
+};
 
-/* Where p, who calls, can run: who has the same place runs wherever another one of them
- * does, as soon as somebody is free there.  0: a place of his own, as a thread has. */
-uintptr_t cc__place(struct cc__parker *p);
+/* The one question that a wait asks.  If `domain` is not NULL, the caller's run domain is noted there
+ * (cc__domain_note).  A lock of rank WAITQ may be held. */
+struct cc__wait_context cc__wait_context(uintptr_t *domain);
 
-/* The waiter of the calling fiber's single waits (W1), where it lies as long as the fiber
- * runs.  Its `who` is the fiber. */
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);
+/* A run domain is a set of workers: fibers of one domain run on any worker of it, as soon as one is
+ * free.  `*of` is the domain of all waiters that an object has had, 0 before the first one.  Its
+ * lock is held: a caller of that domain will wait.  0: a domain of its own, as a thread has. */
+enum { CC__DOMAIN_MIXED = 1 };	/* some can run where others cannot */
+static inline void cc__domain_note(uintptr_t *of, uintptr_t domain)
+{
+	if (*of == 0 && domain != 0)
+		*of = domain;
+	else if (*of != domain || domain == 0)
+		*of = CC__DOMAIN_MIXED;
+}
 
 #endif
