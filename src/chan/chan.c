@@ -225,26 +225,58 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 
 /* No partner was there: waits, with the lock held, which it drops.  A partner serves the waiter
  * completely, so there is no second attempt (C2). */
-static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
+static inline int wait_for_partner(CCChan *c, enum cc__way way, void *item)
 {
 	const int result = cc__chan_wait(c, way, item, NULL, false, CC_FOREVER);
 
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
-/* What operate comes to on a locked channel, without the table of the kind. */
-static inline int meet(CCChan *c, enum cc__way way, void *item)
+/* What operate comes to on a locked channel, without the table of the kind.  With the lock held,
+ * which it drops. */
+static inline int meet_locked(CCChan *c, enum cc__way way, void *item)
 {
 	struct cc__wake wake = {0};
-	int outcome;
+	const int outcome = cc__locked_settle(c, way, item, &wake);
 
-	CC_POINT("chan.before_lock", c);
-	cc__lock(&c->lock, CC__RANK_WAITQ);
-	if ((outcome = cc__locked_settle(c, way, item, &wake)) == CC__NOT_NOW)
+	if (outcome == CC__NOT_NOW)
 		return wait_for_partner(c, way, item);
 	cc__unlock(&c->lock);
 	cc__wake(wake);
 	return __builtin_expect(outcome == 0, 1) ? 0 : cc__chan_finish(c, way, item, outcome);
+}
+
+/* Not inlined, these six: each way saves no more registers than it needs itself. */
+static __attribute__((noinline)) int send_waiting(CCChan *c, void *item)
+{
+	return wait_for_partner(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_waiting(CCChan *c, void *item)
+{
+	return wait_for_partner(c, CC__RECV, item);
+}
+
+static __attribute__((noinline)) int send_locked(CCChan *c, void *item)
+{
+	return meet_locked(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_locked(CCChan *c, void *item)
+{
+	return meet_locked(c, CC__RECV, item);
+}
+
+static __attribute__((noinline)) int send_contended(CCChan *c, void *item)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	return meet_locked(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_contended(CCChan *c, void *item)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	return meet_locked(c, CC__RECV, item);
 }
 
 /* ---- send and receive ---- */
@@ -296,15 +328,20 @@ static inline int recv_by_ring(CCChan *c, void *item, size_t size)
 	return 0;
 }
 
-/* Not inlined: the way to the ring needs no registers saved. */
-static __attribute__((noinline)) int send_by_lock(CCChan *c, const void *item)
+static inline int send_by_lock(CCChan *c, void *item)
 {
-	return meet(c, CC__SEND, (void *)(uintptr_t)item);
+	CC_POINT("chan.before_lock", c);
+	if (!cc__trylock(&c->lock, CC__RANK_WAITQ))
+		return send_contended(c, item);
+	return cc__locked_must_wait(c, CC__SEND) ? send_waiting(c, item) : send_locked(c, item);
 }
 
-static __attribute__((noinline)) int recv_by_lock(CCChan *c, void *item)
+static inline int recv_by_lock(CCChan *c, void *item)
 {
-	return meet(c, CC__RECV, item);
+	CC_POINT("chan.before_lock", c);
+	if (!cc__trylock(&c->lock, CC__RANK_WAITQ))
+		return recv_contended(c, item);
+	return cc__locked_must_wait(c, CC__RECV) ? recv_waiting(c, item) : recv_locked(c, item);
 }
 
 /* Nothing is wrong with the call, if the size is right too. */
@@ -319,7 +356,7 @@ int cc_chan_send(CCChan *c, const void *item, size_t size)
 		if (size == c->by_ring)
 			return send_by_ring(c, item, size);
 		if (c->by_lock && size == c->size)
-			return send_by_lock(c, item);
+			return send_by_lock(c, (void *)(uintptr_t)item);
 	}
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
 }

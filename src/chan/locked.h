@@ -88,6 +88,13 @@ static inline int cc__locked_recv(CCChan *c, void *into, struct cc__wake *wake)
 	return item != NULL ? 0 : CC__NOT_NOW;
 }
 
+/* Under the lock: what settles to NOT_NOW, but for a waiter that has lost a select (K1). */
+static inline bool cc__locked_must_wait(CCChan *c, enum cc__way way)
+{
+	return c->wait[way == CC__SEND ? CC__RECV : CC__SEND].head == NULL &&
+	       c->count == (way == CC__SEND ? c->capacity : 0) && !cc__locked_is_closed(c);
+}
+
 static inline int cc__locked_settle(CCChan *c, enum cc__way way, void *item, struct cc__wake *wake)
 {
 	return way == CC__SEND ? cc__locked_send(c, item, wake) : cc__locked_recv(c, item, wake);

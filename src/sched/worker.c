@@ -386,9 +386,10 @@ static inline void park(struct cc__worker *w, struct cc__fiber *f)
 		park_slowly(w, f);
 }
 
-static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc__fiber *f,
-                                                 uint64_t ticket, cc_time deadline)
+static __attribute__((noinline)) void park_until(struct cc__fiber *f, uint64_t ticket,
+                                                 cc_time deadline)
 {
+	struct cc__worker *w = cc__worker_here();
 	struct cc__timers *timers = &w->timers;
 	struct cc__timer *alarm = set_alarm(w, f, ticket, deadline);
 
@@ -398,12 +399,14 @@ static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc
 
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
-	const struct cc__thread *t = cc__tls_get();	/* a worker's: p runs on it */
+	const struct cc__thread *t;
 
-	if (deadline == CC_FOREVER)
-		park(t->worker, cc__fiber_of(p));
-	else
-		park_until(t->worker, cc__fiber_of(p), ticket, deadline);
+	if (deadline != CC_FOREVER) {
+		park_until(cc__fiber_of(p), ticket, deadline);
+		return;
+	}
+	t = cc__tls_get();	/* a worker's: p runs on it */
+	park(t->worker, cc__fiber_of(p));
 }
 
 /* ---- run ---- */

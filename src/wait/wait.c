@@ -171,12 +171,19 @@ static int ended(const cc__a32 *cancel, cc_time deadline)
 	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
 }
 
+/* The rare ends of a wait are not inlined, so that the usual one saves few registers, and a sleeper
+ * keeps fewer lines of its stack. */
+static __attribute__((noinline)) void abort_park(const struct cc__waiter *w)
+{
+	cc__word_abort(w->who);
+}
+
 /* Listed and PARKING before, OWNED after.  PARKING first, then the look at the
  * flag: the other order sleeps through a cancel. */
 static void park_listed(const struct cc__waiter *w, const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(cancel) != 0)
-		cc__word_abort(w->who);
+	if (__builtin_expect(cancelled(cancel) != 0, 0))
+		abort_park(w);
 	else
 		park(w->who, w->ticket, deadline);
 }
@@ -215,6 +222,13 @@ static __attribute__((noinline)) bool over(void *object, const struct cc__waitab
 	return true;
 }
 
+/* The wait is decided: returns the result after the waker has left the lock (W2). */
+static __attribute__((noinline)) int result_behind_lock(const struct cc__waiter *w)
+{
+	cc__lock_pass(w->lock);
+	return w->result;
+}
+
 /* w is listed, its owner PARKING.  Sleep until the wait is decided. */
 static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
                                struct cc__waiter *w, cc_time deadline)
@@ -222,10 +236,8 @@ static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
 	for (;;) {
 		park_listed(w, w->cancel, deadline);
 		CC_POINT("wait.after_park", w);
-		if (__builtin_expect(decided(w), 1)) {
-			cc__lock_pass(w->lock);	/* W2 */
-			return w->result;
-		}
+		if (__builtin_expect(decided(w), 1))
+			return result_behind_lock(w);
 		if (over(object, ops, w, deadline))
 			return w->result;
 	}
