@@ -24,7 +24,8 @@
 #include <errno.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
+#include "wait/host.h"
 #include "wait/word.h"
 
 struct cc__group;
@@ -313,33 +314,10 @@ int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t coun
 void cc__park_if(const cc__a32 *flag, uint32_t expected);
 void cc__unpark(struct cc__parker *who);
 
-/* ---- the boundary: what the scheduler defines ---- */
+/* ---- run domains ---- */
 
-/* Make a fiber runnable that has just become QUEUED.  Any thread. */
-void cc__schedule(struct cc__parker *fiber);
-
-/* Leave the calling fiber, which is PARKING: something else runs on, commits
- * it on another stack, and this returns when it is OWNED again.  At `deadline`
- * the scheduler wakes (fiber, ticket) itself. */
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
-
-/* What a wait has to know of its caller, which is a fiber or a thread. */
-struct cc__wait_context {
-	/* The waiter of the caller's single waits (W1); its `who` is the caller.  It stays where it
-	 * is as long as the caller runs.  NULL: there is no memory for the record of a thread. */
-	struct cc__waiter *waiter;
-	/* The flag that cancels the caller's waits, unless they name a flag of their own; NULL:
-	 * nothing cancels them.  A thread that sets the flag unparks the caller after that. */
-	const cc__a32 *cancel;
-};
-
-/* The one question that a wait asks.  If `domain` is not NULL, the caller's run domain is noted there
- * (cc__domain_note).  A lock of rank WAITQ may be held. */
-struct cc__wait_context cc__wait_context(uintptr_t *domain);
-
-/* A run domain is a set of workers: fibers of one domain run on any worker of it, as soon as one is
- * free.  `*of` is the domain of all waiters that an object has had, 0 before the first one.  Its
- * lock is held: a caller of that domain will wait.  0: a domain of its own, as a thread has. */
+/* `*of` is the run domain (cc__wait_context) of all waiters that an object has had, 0 before the
+ * first one.  Its lock is held: a caller of that domain will wait. */
 enum { CC__DOMAIN_MIXED = 1 };	/* some can run where others cannot */
 static inline void cc__domain_note(uintptr_t *of, uintptr_t domain)
 {
