@@ -114,7 +114,7 @@ static int consider_all(struct select *s)
  * tenth, they begin everywhere; counting up, they would all begin at the same case. */
 static uint32_t turn(uint32_t count)
 {
-	struct cc__thread *t = cc__thread_self();
+	struct cc__thread *t = cc__thread_here();
 
 	if (t == NULL)
 		return 0;
