@@ -1,4 +1,5 @@
-/* chan.c - from the public call to the kind, and the wait between two attempts. */
+/* chan.c - sends and receives: from the public call to the kind of the channel, the wait between two
+ * attempts, and the close. */
 #include "chan/chan.h"
 
 #include <errno.h>

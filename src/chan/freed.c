@@ -1,4 +1,4 @@
-/* freed.c - the kind of a channel that has been freed: whatever is done to it is reported.
+/* freed.c - the kind of a channel that has been freed: every call on it is reported.
  *
  * The head is type-stable (C4 in chan.h), so this is known until a new channel takes its place. */
 #include "base/freed.h"

@@ -1,4 +1,5 @@
-/* locked.c - everything under the lock: rendezvous, sync, and what stands on them. */
+/* locked.c - the channel whose operations are all made under its lock: rendezvous, few slots, sync;
+ * and what the owned and the ordered kind share with it. */
 #include "chan/locked.h"
 
 #include <errno.h>

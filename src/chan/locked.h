@@ -1,15 +1,15 @@
 /* locked.h - a channel whose every operation is made under its lock.
  *
- * Capacity 0 is the rendezvous.  K1 and K2 make it first come, first served, at any
- * capacity: who arrives never finds something that somebody before him waits for.
+ * Capacity 0 is the rendezvous.  K1 and K2 make the channel first come, first served at any
+ * capacity: a caller never takes what an earlier caller waits for.
  *
- * K1  A receiver is listed only while there is nothing to receive: no element and no
- *     listed sender.  A sender is listed only while there is no room and no listed
- *     receiver.  (One that lost a select and is still listed does not count.)
- * K2  So who arrives serves the first who waits on the other side, in the same hold:
- *     a send copies into the receiver's buffer; a receive takes the oldest element, and
- *     moves the first waiting sender's into its place.
- * K3  Once closed, nobody is served and nobody listed. */
+ * K1  A receiver is listed only while there is nothing to receive: no element and no listed
+ *     sender.  A sender is listed only while there is no room and no listed receiver.  (A waiter
+ *     that has lost a select and is still listed does not count.)
+ * K2  So a caller serves the first waiter of the other side in the same critical section: a send
+ *     copies into the receiver's buffer; a receive takes the oldest element and moves the element
+ *     of the first waiting sender into its place.
+ * K3  Once the channel is closed, no waiter is served and no caller is listed. */
 #ifndef CC__CHAN_LOCKED_H
 #define CC__CHAN_LOCKED_H
 

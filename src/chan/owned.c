@@ -1,7 +1,7 @@
 /* owned.c - a pool of items that the channel makes itself.
  *
- * O1  made counts the items there are, those being made included; out counts those
- *     that receivers have.  The others are in the channel, or on their way back.
+ * O1  `made` counts the items that exist, including those that are being made; `out` counts the
+ *     items that receivers have.  The others are in the channel, or being returned.
  * O2  Callbacks are called without the lock, on a copy of the item. */
 #include <errno.h>
 

@@ -1,36 +1,36 @@
 /* ring.h - the buffer of a channel: many senders, many receivers, no lock.
  *
- * tail and head are positions, index and lap in one word, with marks below:
+ * tail and head are positions: lap and index in one word, with two marks in the lowest bits:
  *
  *      63             bits+2 bits+1      2    1        0
  *     | lap                 | index      | WAITING | CLOSED |
  *
- * and every slot has a stamp: the lap that may write it, or with FULL the lap whose
- * element it holds.  So a ring has exactly as many slots as its capacity says,
- * one included.
+ * Every slot has a stamp: the lap that may write it, or with FULL the lap whose element it holds.
+ * So a ring needs no spare slot: it has exactly as many slots as its capacity, even if that is 1.
  *
  *      to send at position p                  to receive at position p
  *      stamp is p's lap          (free)       stamp is p's lap, FULL
  *      tail: p -> p + 1          (reserved)   head: p -> p + 1
  *      copy; stamp FULL  (1)     (published)  copy; stamp the next lap  (1)
  *
- * R1  A slot is reserved while the channel is open: CLOSED is in the word that the
- *     exchange changes.  After it no reservation succeeds.
- * R2  The stream has ended when tail has CLOSED and head is the same position.  While
- *     they differ something is there, or reserved and on its way.
- * R3  WAITING is in the word that the other side changes: in tail for receivers
- *     that wait, in head for senders.  It is raised and lowered under the channel's
- *     lock; who lists himself raises it, then looks (cc__ring_..._look):
+ * R1  A slot is reserved only while the channel is open, because CLOSED is in the word that the
+ *     compare-and-swap changes.  Once CLOSED is set no reservation succeeds.
+ * R2  The stream has ended when tail has CLOSED and head is the same position.  While they differ,
+ *     an element is in the ring, or is reserved and not yet published.
+ * R3  WAITING is in the word that the other side changes: in tail for receivers that wait, in head
+ *     for senders.  It is raised and lowered under the channel's lock.  A caller that is about to
+ *     wait raises it, then checks the ring (cc__ring_..._look):
  *
- *      who moves tail (or head)               who is about to sleep, with the lock
- *      exchange tail                          raise WAITING in tail  (3)
- *      stamp  (1), light fence                look at the slot of head
+ *      operation that moves tail (or head)    caller that is about to wait, with the lock
+ *      compare-and-swap tail                  raise WAITING in tail  (3)
+ *      stamp  (1), light fence                check the slot of head
  *      WAITING in tail?  (2)                  reserved, not published: heavy fence,
- *      wake one under the lock                  and look again
+ *      wake one under the lock                  and check again
  *
- *     An exchange after (3) finds WAITING.  One before it has reserved what the look at
- *     (3) sees: nothing is on its way, or its owner comes to (2) after the heavy fence,
- *     or has published before it.  So the hot side has one locked instruction.
+ *     A compare-and-swap after (3) finds WAITING.  One before (3) has reserved a slot, and the
+ *     check after (3) sees the reservation.  Then its owner reads the mark at (2) after the heavy
+ *     fence, or has published before it.  So the hot side has one locked instruction, and its read
+ *     at (2) cannot be left out.
  * R4  Positions only grow, and a thread that reads one with acquire (cc__ring_..._peek) sees every
  *     operation that happened before the ones that moved it.  So if a reader finds the positions
  *     of several rings unchanged in a second pass, all of them had these values at one moment,

@@ -1,4 +1,5 @@
-/* wait.c - one way to sleep and one way to wake. */
+/* wait.c - how a caller sleeps and how a waker wakes it: wait queues, single waits, waits for the first of
+ * several, and waits on a flag. */
 #include "wait/wait.h"
 
 #include "wait/thread.h"

@@ -1,23 +1,22 @@
 /* wait.h - how a fiber or a thread sleeps on something and how it is woken.
  *
- * W1  A waiter is on one list until a waker takes it or the sleeper withdraws it.
- *     Those of a wait for several are the caller's, and off their lists before his
- *     frame returns.  For a single wait each fiber and each thread has one of its
- *     own, beside those of others: who wakes many walks through that memory, not
- *     from stack to stack.  One wait at a time: between the listing and the return
- *     only this file runs, and what it calls of the waitable, which does not wait.
- * W2  Lists change only under their lock.  A waker takes the waiter off, writes
- *     its result and then its reason, and has touched it for the last time;
- *     the wake itself is claimed after unlock, from a copy of (who, ticket).
- *     A sleeper that sees its reason may have been released by somebody else,
- *     and the waker still be inside: it passes the lock before it returns, so
- *     that its caller may free the object.
- * W3  One ticket a wait.  It changes only while no waiter of the sleeper is
- *     listed; a wake that decided nothing leads back to sleep under the same.
+ * W1  A waiter is on one list until a waker takes it off or the sleeper withdraws it.  The waiters
+ *     of a wait for several objects are the caller's, and are off their lists before its frame
+ *     returns.  For single waits each fiber and each thread has one waiter of its own.  These lie
+ *     side by side, so a waker of many walks through that memory, not from stack to stack.  A
+ *     caller has one wait at a time: between the listing and the return only this file runs, and
+ *     the functions of the waitable, which do not wait.
+ * W2  Lists change only under their lock.  A waker takes the waiter off, writes its result, then its
+ *     reason, and does not touch it again; it claims the wake after the unlock, from a copy of
+ *     (who, ticket).  A sleeper that sees its reason may have been woken by another thread while
+ *     the waker is still inside the lock.  So it passes the lock before it returns, and its caller
+ *     may free the object.
+ * W3  A wait has one ticket.  The ticket changes only while no waiter of the sleeper is listed; after
+ *     a wake that decided nothing the sleeper sleeps on with the same ticket.
  * W4  PARKING comes before publication, so no wake of this wait meets OWNED.
  *
- * Channel, timer, join, select and the rest are waitables: they say how to try,
- * how to list and how to withdraw, and leave sleeping and waking to this file. */
+ * Channels, timers, joins, selects and others are waitables: they define how to try, how to list
+ * and how to withdraw, and leave sleeping and waking to this file. */
 #ifndef CC__WAIT_WAIT_H
 #define CC__WAIT_WAIT_H
 
