@@ -170,14 +170,18 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	t->deadline = CC_FOREVER;
 }
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+struct cc__wait_context cc__wait_context(uintptr_t *domain)
 {
-	return &thread_of(p)->waiter;
-}
+	struct cc__parker *p = cc__self();
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
-{
-	return p == &worker.record->parker ? NULL : cc__member_flag(&thread_of(p)->member);
+	if (domain != NULL)
+		cc__domain_note(domain, 0);
+	if (p == &worker.record->parker)
+		return (struct cc__wait_context){.waiter = &worker.record->waiter};
+	return (struct cc__wait_context){
+	    .waiter = &thread_of(p)->waiter,
+	    .cancel = cc__member_flag(&thread_of(p)->member),
+	};
 }
 
 /* A process has no bells: all its waits are on words of src/wait. */

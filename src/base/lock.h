@@ -93,6 +93,7 @@ void cc__unlock_slow(struct cc__lock *l);
 #define cc__lock_take(l) mc_lock(l)
 #define cc__lock_drop(l) mc_unlock(l)
 #define cc__lock_pass(l) (mc_lock(l), mc_unlock(l))
+#define cc__lock_try(l) (mc_lock(l), true)	/* whoever fails to get it waits for it */
 #else
 static inline void cc__lock_take(struct cc__lock *l)
 {

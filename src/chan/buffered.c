@@ -1,39 +1,27 @@
 /* buffered.c - the channel with a ring.
  *
- * Nobody is handed anything: an element goes into the ring, and whoever sleeps is
- * told to look.  A sleeper lists himself before he looks for the last time (R3 in ring.h).
+ * No element is handed to a waiter.  An element goes into the ring, and a waiter is told to try
+ * again.  A caller that has to wait raises the mark under the lock before it checks the ring for the
+ * last time (R3 in ring.h), and is listed in the same critical section.
  *
- * B1  An element, or a place that becomes free, signals one who waits for it.  As long as
- *     that one is on his way and others are listed, WAITING is lowered, and further
- *     ones signal nobody: he will look.  But not where one who waits could run while
- *     the one on his way cannot: a thread, or a fiber that must stay, or of elsewhere.
- * B2  So who was signalled while others wait looks what is left, whatever came of his
- *     attempt: he raises the mark again, and if there is more he passes the signal on.
- * B3  What a signal was for may not be at the head of the ring: slot 0 is reserved, slot 1
- *     is published, and who was woken for it finds slot 0 unfinished.  B2 sees to slot 1,
- *     and to the end of the stream, which is for all. */
+ * B1  An element, or a slot that becomes free, signals one waiter.  While that waiter is on its way
+ *     and others are listed, WAITING is lowered and further elements signal no waiter, because the
+ *     first one will check what is left.  This holds only if all waiters of the channel run in
+ *     one domain (cc__domain_note).  Otherwise a waiter that could run, such as a thread, would
+ *     sleep until a fiber runs whose workers are all busy.
+ * B2  Therefore a waiter that was signalled while others are listed checks what is left, whatever
+ *     came of its own attempt: it raises the mark again, and if there is more it passes the signal
+ *     on.
+ * B3  What a signal was for need not be at the head of the ring: slot 0 is reserved, slot 1 is
+ *     published, and the waiter that was woken for it finds slot 0 unfinished.  B2 covers slot 1,
+ *     and the end of the stream, which is for all waiters. */
 #include "chan/buffered.h"
 
 #include "wait/thread.h"
 
 /* ---- wakes ---- */
 
-/* No place is odd: some who wait here can run where others cannot. */
-enum { ODD_PLACE = 1 };
-
-/* Under the lock: the caller will wait. */
-static void note_place(CCChan *c)
-{
-	struct cc__parker *self = cc__self();
-	const uintptr_t place = self != NULL ? cc__place(self) : 0;
-
-	if (c->place == 0 && place != 0)
-		c->place = place;	/* the first */
-	else if (c->place != place || place == 0)
-		c->place = ODD_PLACE;
-}
-
-/* Where those who wait that way raise their mark. */
+/* The position in which waiters of that way raise their mark. */
 static cc__a64 *mark_of(CCChan *c, enum cc__way waits)
 {
 	return waits == CC__RECV ? &cc__ring_of(c)->tail : &cc__ring_of(c)->head;
@@ -44,12 +32,12 @@ static struct cc__wake signal_one(CCChan *c, enum cc__way way)
 {
 	const struct cc__wake wake = cc__chan_signal(c, way);
 
-	if (c->wait[way].head != NULL && c->place != ODD_PLACE)
+	if (c->wait[way].head != NULL && c->domain != CC__DOMAIN_MIXED)
 		cc__ring_lower(mark_of(c, way));
 	return wake;
 }
 
-void cc__buffered_wake(CCChan *c, enum cc__way way)
+int cc__buffered_wake(CCChan *c, enum cc__way way)
 {
 	const enum cc__way others = way == CC__SEND ? CC__RECV : CC__SEND;
 	struct cc__wake wake;
@@ -60,6 +48,7 @@ void cc__buffered_wake(CCChan *c, enum cc__way way)
 		cc__ring_lower(mark_of(c, others));
 	cc__unlock(&c->lock);
 	cc__wake(wake);
+	return 0;
 }
 
 static enum cc__ring_answer look(CCChan *c, enum cc__way way)
@@ -68,7 +57,7 @@ static enum cc__ring_answer look(CCChan *c, enum cc__way way)
 	                       : cc__ring_send_look(cc__ring_of(c));
 }
 
-/* Is there more, and somebody else who waits for it (B2)? */
+/* If there is more, and another waiter for it, signals that waiter (B2). */
 static void pass_on(CCChan *c, enum cc__way way)
 {
 	struct cc__wake wake = {0};
@@ -82,7 +71,7 @@ static void pass_on(CCChan *c, enum cc__way way)
 
 /* ---- through the ring ---- */
 
-/* Up to `count` elements of `items`, and whoever waits for what they leave is told. */
+/* Up to `count` elements of `items`; a waiter for what they leave is signalled. */
 static inline enum cc__ring_answer move(CCChan *c, enum cc__way way, void *items, size_t count,
                                         size_t *moved)
 {
@@ -96,49 +85,104 @@ static inline enum cc__ring_answer move(CCChan *c, enum cc__way way, void *items
 	return a;
 }
 
-static inline bool attempt(CCChan *c, enum cc__way way, struct cc__waiter *w)
+static inline int outcome_of(enum cc__ring_answer a)
 {
-	const bool signalled = w->result == CC__SIGNALLED;
+	return a == CC__RING_OK ? 0 : a == CC__RING_ENDED ? CC__CLOSED : CC__NOT_NOW;
+}
+
+static inline int attempt(CCChan *c, enum cc__way way, void *item, int why)
+{
 	size_t n;
-	const enum cc__ring_answer a = move(c, way, w->io, 1, &n);
+	const enum cc__ring_answer a = move(c, way, item, 1, &n);
 
-	if (signalled)
+	if (why == CC__SIGNALLED)
 		pass_on(c, way);	/* B2 */
-	if (a != CC__RING_NOT_NOW)
-		w->result = a == CC__RING_OK ? 0 : CC__CLOSED;
-	else if (signalled)
-		w->result = CC__LAST;
-	return a != CC__RING_NOT_NOW;
+	return outcome_of(a);
 }
 
-static inline enum cc__settled settle(CCChan *c, enum cc__way way)
+static int send_attempt(CCChan *c, void *item, int why)
 {
-	if (look(c, way) != CC__RING_NOT_NOW)
-		return CC__SETTLED_RETRY;
-	note_place(c);
-	return CC__SETTLED_WAIT;
+	return attempt(c, CC__SEND, item, why);
 }
 
-static bool send_attempt(CCChan *c, struct cc__waiter *w)
+static int recv_attempt(CCChan *c, void *item, int why)
 {
-	return attempt(c, CC__SEND, w);
+	return attempt(c, CC__RECV, item, why);
 }
 
-static bool recv_attempt(CCChan *c, struct cc__waiter *w)
+static int send_settle(CCChan *c, void *item, struct cc__wake *wake)
 {
-	return attempt(c, CC__RECV, w);
+	(void)item, (void)wake;
+	return look(c, CC__SEND) == CC__RING_NOT_NOW ? CC__NOT_NOW : CC__RETRY;
 }
 
-static enum cc__settled send_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
+static int recv_settle(CCChan *c, void *item, struct cc__wake *wake)
 {
-	(void)w, (void)wake;
-	return settle(c, CC__SEND);
+	(void)item, (void)wake;
+	return look(c, CC__RECV) == CC__RING_NOT_NOW ? CC__NOT_NOW : CC__RETRY;
 }
 
-static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
+/* ---- with a wait ---- */
+
+/* An attempt has found nothing.  Returns the outcome. */
+static inline int wait_on_ring(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
-	(void)w, (void)wake;
-	return settle(c, CC__RECV);
+	int why = 0, outcome;
+
+	for (;;) {
+		CC_POINT("chan.before_lock", c);
+		cc__lock(&c->lock, CC__RANK_WAITQ);
+		if (look(c, way) == CC__RING_NOT_NOW) {
+			why = cc__chan_wait(c, way, item, &c->domain, cc__chan_signalled(why),
+			                    deadline);
+			if (!cc__chan_again(why))
+				return why;
+		} else {
+			cc__unlock(&c->lock);
+		}
+		if ((outcome = attempt(c, way, item, why)) != CC__NOT_NOW)
+			return outcome;
+		if (why == CC__SIGNALLED)
+			why = CC__LAST;	/* attempt has passed the signal on */
+	}
+}
+
+static __attribute__((noinline)) int send_wait(CCChan *c, void *item, cc_time deadline)
+{
+	return wait_on_ring(c, CC__SEND, item, deadline);
+}
+
+static __attribute__((noinline)) int recv_wait(CCChan *c, void *item, cc_time deadline)
+{
+	return wait_on_ring(c, CC__RECV, item, deadline);
+}
+
+int cc__buffered_send_on(CCChan *c, void *item, enum cc__ring_answer found)
+{
+	int outcome = outcome_of(found);
+
+	if (c->mode != CC_CHAN_MODE_BLOCK)
+		return cc__chan_do(c, CC__SEND, item, CC_FOREVER);
+	if (found == CC__RING_CONTENDED)
+		cc__contended();
+	if (found >= CC__RING_CONTENDED)
+		outcome = send_attempt(c, item, 0);
+	if (outcome == CC__NOT_NOW)
+		outcome = send_wait(c, item, CC_FOREVER);
+	return outcome == 0 ? 0 : cc__chan_finish(c, CC__SEND, item, outcome);
+}
+
+int cc__buffered_recv_on(CCChan *c, void *item, enum cc__ring_answer found)
+{
+	int outcome = CC__NOT_NOW;
+
+	if (found == CC__RING_CONTENDED)
+		cc__contended();
+	if (found >= CC__RING_CONTENDED)
+		outcome = recv_attempt(c, item, 0);
+	if (outcome == CC__NOT_NOW)
+		outcome = recv_wait(c, item, CC_FOREVER);
+	return outcome == 0 ? 0 : cc__chan_finish(c, CC__RECV, item, outcome);
 }
 
 static bool send_peek(CCChan *c, uint64_t *sum)
@@ -184,11 +228,13 @@ static __attribute__((noinline)) void drop_one(CCChan *c)
 }
 
 /* Never waits. */
-static bool send_dropping(CCChan *c, struct cc__waiter *w)
+static int send_dropping(CCChan *c, void *item, int why)
 {
-	while (!send_attempt(c, w))
+	int outcome;
+
+	while ((outcome = send_attempt(c, item, why)) == CC__NOT_NOW)
 		drop_one(c);
-	return true;
+	return outcome;
 }
 
 /* ---- the channel ---- */
@@ -198,7 +244,7 @@ static struct cc__slab heads = CC__SLAB_INIT(struct cc__buffered_chan, chan.link
 static void init(CCChan *c)
 {
 	cc__ring_init(cc__ring_of(c), c->slots, c->size, c->capacity);
-	c->place = 0;
+	c->domain = 0;
 }
 
 static void close_ring(CCChan *c)
@@ -258,8 +304,8 @@ static void empty(CCChan *c)
 
 #define RECV \
 	{ \
-		.attempt = recv_attempt, .settle = recv_settle, .peek = recv_peek, \
-		.some = recv_some \
+		.attempt = recv_attempt, .settle = recv_settle, .wait = recv_wait, \
+		.peek = recv_peek, .some = recv_some \
 	}
 #define COMMON \
 	.heads = &heads, .slot = cc__ring_stride, .init = init, .close = close_ring, \
@@ -269,6 +315,7 @@ static void empty(CCChan *c)
 const struct cc__chan_kind cc__buffered = {
     .way = {[CC__SEND] = {.attempt = send_attempt,
                           .settle = send_settle,
+                          .wait = send_wait,
                           .peek = send_peek,
                           .some = send_some},
             [CC__RECV] = RECV},

@@ -1,4 +1,5 @@
-/* chan.c - from the public call to the kind, and the wait between two attempts. */
+/* chan.c - sends and receives: from the public call to the kind of the channel, the wait between two
+ * attempts, and the close. */
 #include "chan/chan.h"
 
 #include <errno.h>
@@ -42,15 +43,15 @@ static bool try_nothing(void *object, struct cc__waiter *w)
 	return false;
 }
 
-/* Under the lock: nothing to receive, or what there was has been received. */
+/* Under the lock.  False: w is not listed, because the outcome is w->result. */
 static bool list_guarded(struct guarded *g, struct cc__waiter *w)
 {
-	const enum cc__settled how = g->c->kind->way[CC__RECV].settle(g->c, w, &g->wake);
+	const int outcome = g->c->kind->way[CC__RECV].settle(g->c, w->io, &g->wake);
 
-	if (how == CC__SETTLED_RETRY)
-		w->result = CC__AGAIN;
-	if (how != CC__SETTLED_WAIT)
+	if (outcome != CC__NOT_NOW) {
+		w->result = outcome == CC__RETRY ? CC__AGAIN : outcome;
 		return false;
+	}
 	g->listed = true;
 	if (g->first)
 		cc__waitq_prepend(&g->c->wait[CC__RECV], w);
@@ -101,87 +102,77 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 	return result;
 }
 
-/* Out of line, so that others who wait have no room for it on their stacks. */
-static __attribute__((noinline)) int wait_guarded_plain(CCChan *c, void *item)
-{
-	struct cc__waiter w = {.io = item, .lock = &c->lock};
+/* ---- the one way to wait ---- */
 
-	return wait_guarded(c, &w);
-}
-
-/* The wait may have to be watched.  Under the lock. */
+/* A receive without a deadline is what a guard can find to be in vain.  Under the lock. */
 static inline bool is_guarded(const CCChan *c, enum cc__way way, cc_time deadline)
 {
 	return __builtin_expect(c->guard != NULL, 0) && way == CC__RECV && deadline == CC_FOREVER;
 }
 
-/* ---- the one way to wait ---- */
-
-static void tell_watcher(const CCChan *c)
+/* With the lock held, which it drops. */
+static int wait_guarded_or_not(CCChan *c, enum cc__way way, struct cc__waiter *w, uintptr_t *domain,
+                               cc_time deadline)
 {
-	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CHAN, (uintptr_t)c);
-	(void)c;
+	if (!is_guarded(c, way, deadline))
+		return cc__wait_noting(&c->wait[way], w, domain, deadline);
+	if (domain != NULL)
+		cc__wait_context(domain);
+	return wait_guarded(c, w);
 }
 
-/* Wait, with the lock held, which it drops. */
-static inline int wait_unwatched(CCChan *c, enum cc__way way, struct cc__waiter *w,
-                                 cc_time deadline)
+/* Not inlined, so that the usual waiter keeps no room for it on its stack. */
+int cc__chan_wait_unusual(CCChan *c, enum cc__way way, void *item, uintptr_t *domain, bool first,
+                          cc_time deadline)
 {
-	return is_guarded(c, way, deadline) ? wait_guarded(c, w)
-	                                    : cc__wait(&c->wait[way], w, deadline);
-}
-
-/* Out of line, as whatever is rare. */
-static __attribute__((noinline)) int wait_watched(CCChan *c, enum cc__way way, struct cc__waiter *w,
-                                                  cc_time deadline)
-{
+	struct cc__waiter w = {.io = item, .lock = &c->lock, .first = first};
 	/* Before the wait: after it, a channel that is not watched may have been freed. */
 	const bool verbose = (c->watch & CC__CHAN_VERBOSE) != 0 && deadline != CC_NOW;
 	int result;
 
-	tell_watcher(c);
+	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CHAN, (uintptr_t)c);
 	if (verbose)
 		cc__chan_parks(c, way, deadline);
-	result = wait_unwatched(c, way, w, deadline);
+	result = wait_guarded_or_not(c, way, &w, domain, deadline);
 	if (verbose)
-		cc__chan_waited(c, way, w, result);
+		cc__chan_waited(c, way, &w, result);
 	return result;
 }
 
-/* The outcome, as the kinds see it. */
-static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_time deadline)
+/* Settles it under the lock and waits, until it is over.  Returns the outcome. */
+static int settle_or_wait(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
-	const struct cc__chan_way *how = &c->kind->way[way];
 	struct cc__wake wake = {0};
-	int result;
+	int why = 0, outcome;
 
 	for (;;) {
-		if (how->attempt != NULL) {
-			if (how->attempt(c, w))
-				return w->result;
-			if (deadline == CC_NOW)
-				return EAGAIN;
-		}
 		CC_POINT("chan.before_lock", c);
 		cc__lock(&c->lock, CC__RANK_WAITQ);
-		switch (how->settle(c, w, &wake)) {
-		case CC__SETTLED_DONE:
-			cc__unlock(&c->lock);
-			cc__wake(wake);
-			return w->result;
-		case CC__SETTLED_RETRY:
-			cc__unlock(&c->lock);
-			continue;
-		case CC__SETTLED_WAIT:
+		if ((outcome = c->kind->way[way].settle(c, item, &wake)) != CC__NOT_NOW)
 			break;
-		}
-		/* Who came too late for what it was woken for is the first again. */
-		w->first = cc__chan_signalled(w->result);
-		result = cc__watched() ? wait_watched(c, way, w, deadline)
-		                       : wait_unwatched(c, way, w, deadline);
-		if (!cc__chan_again(result))
-			return result;
+		why = cc__chan_wait_unusual(c, way, item, NULL, cc__chan_signalled(why), deadline);
+		if (!cc__chan_again(why))
+			return why;
 	}
+	cc__unlock(&c->lock);
+	cc__wake(wake);
+	return outcome;
+}
+
+/* Returns the outcome. */
+static inline int operate(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+{
+	const struct cc__chan_way *how = &c->kind->way[way];
+	int outcome;
+
+	if (how->attempt != NULL) {
+		if ((outcome = how->attempt(c, item, 0)) != CC__NOT_NOW)
+			return outcome;
+		if (deadline == CC_NOW)
+			return EAGAIN;
+	}
+	return how->wait != NULL ? how->wait(c, item, deadline)
+	                         : settle_or_wait(c, way, item, deadline);
 }
 
 int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result)
@@ -202,12 +193,11 @@ int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result)
 
 static inline int do_it(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
-	struct cc__waiter w = {.io = item, .lock = &c->lock};
 	int result;
 
 	if (way == CC__SEND && c->mode == CC_CHAN_MODE_DROP_NEW)
 		deadline = CC_NOW;
-	result = operate(c, way, &w, deadline);
+	result = operate(c, way, item, deadline);
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
@@ -234,38 +224,60 @@ int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 
 /* ---- the short way to the lock ---- */
 
-/* Nobody was there: wait, with the lock held, which it drops.  Who is served is served
- * whole, so there is no second attempt (C2). */
-static __attribute__((noinline)) int wait_for_partner(CCChan *c, enum cc__way way, void *item)
+/* No partner was there: waits, with the lock held, which it drops.  A partner serves the waiter
+ * completely, so there is no second attempt (C2). */
+static inline int wait_for_partner(CCChan *c, enum cc__way way, void *item)
 {
-	const int result = is_guarded(c, way, CC_FOREVER)
-	                       ? wait_guarded_plain(c, item)
-	                       : cc__wait_plain(&c->wait[way], &c->lock, item);
+	const int result = cc__chan_wait(c, way, item, NULL, false, CC_FOREVER);
 
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
-static __attribute__((noinline)) int partner_watched(CCChan *c, enum cc__way way, void *item)
+/* What operate comes to on a locked channel, without the table of the kind.  With the lock held,
+ * which it drops. */
+static inline int meet_locked(CCChan *c, enum cc__way way, void *item)
 {
-	tell_watcher(c);
-	return wait_for_partner(c, way, item);
-}
-
-/* What operate comes to on a locked channel, with nothing looked up. */
-static inline int meet(CCChan *c, enum cc__way way, void *item)
-{
-	struct cc__waiter w;	/* listed by nobody */
 	struct cc__wake wake = {0};
+	const int outcome = cc__locked_settle(c, way, item, &wake);
 
-	w.io = item;	/* mutant: swap cc__lock survives: it is nobody else's. */
-	CC_POINT("chan.before_lock", c);
-	cc__lock(&c->lock, CC__RANK_WAITQ);
-	if (cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_WAIT)
-		return cc__watched() ? partner_watched(c, way, item)
-		                     : wait_for_partner(c, way, item);
+	if (outcome == CC__NOT_NOW)
+		return wait_for_partner(c, way, item);
 	cc__unlock(&c->lock);
 	cc__wake(wake);
-	return __builtin_expect(w.result == 0, 1) ? 0 : cc__chan_finish(c, way, item, w.result);
+	return __builtin_expect(outcome == 0, 1) ? 0 : cc__chan_finish(c, way, item, outcome);
+}
+
+/* Not inlined, these six: each way saves no more registers than it needs itself. */
+static __attribute__((noinline)) int send_waiting(CCChan *c, void *item)
+{
+	return wait_for_partner(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_waiting(CCChan *c, void *item)
+{
+	return wait_for_partner(c, CC__RECV, item);
+}
+
+static __attribute__((noinline)) int send_locked(CCChan *c, void *item)
+{
+	return meet_locked(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_locked(CCChan *c, void *item)
+{
+	return meet_locked(c, CC__RECV, item);
+}
+
+static __attribute__((noinline)) int send_contended(CCChan *c, void *item)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	return meet_locked(c, CC__SEND, item);
+}
+
+static __attribute__((noinline)) int recv_contended(CCChan *c, void *item)
+{
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	return meet_locked(c, CC__RECV, item);
 }
 
 /* ---- send and receive ---- */
@@ -293,25 +305,44 @@ int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
 	return err != 0 ? err : cc__chan_do(c, CC__RECV, item, deadline);
 }
 
-/* Not inlined, these four: each way saves no more registers than it needs itself. */
-static __attribute__((noinline)) int send_by_ring(CCChan *c, const void *item, size_t size)
+/* The first try at the ring.  Whatever else there is to do is a call at the end of the function, so
+ * that no register is saved for it. */
+static inline int send_by_ring(CCChan *c, const void *item, size_t size)
 {
-	return cc__buffered_send(c, item, size) ? 0 : cc_chan_send_until(c, item, size, CC_FOREVER);
+	const enum cc__ring_answer a = cc__buffered_send_first(c, item, size);
+
+	if (__builtin_expect(a != CC__RING_OK, 0))
+		return cc__buffered_send_on(c, (void *)(uintptr_t)item, a);
+	if (__builtin_expect(cc__ring_others_wait(&cc__ring_of(c)->tail), 0))
+		return cc__buffered_wake(c, CC__SEND);
+	return 0;
 }
 
-static __attribute__((noinline)) int recv_by_ring(CCChan *c, void *item, size_t size)
+static inline int recv_by_ring(CCChan *c, void *item, size_t size)
 {
-	return cc__buffered_recv(c, item, size) ? 0 : cc_chan_recv_until(c, item, size, CC_FOREVER);
+	const enum cc__ring_answer a = cc__buffered_recv_first(c, item, size);
+
+	if (__builtin_expect(a != CC__RING_OK, 0))
+		return cc__buffered_recv_on(c, item, a);
+	if (__builtin_expect(cc__ring_others_wait(&cc__ring_of(c)->head), 0))
+		return cc__buffered_wake(c, CC__RECV);
+	return 0;
 }
 
-static __attribute__((noinline)) int send_by_lock(CCChan *c, const void *item)
+static inline int send_by_lock(CCChan *c, void *item)
 {
-	return meet(c, CC__SEND, (void *)(uintptr_t)item);
+	CC_POINT("chan.before_lock", c);
+	if (!cc__trylock(&c->lock, CC__RANK_WAITQ))
+		return send_contended(c, item);
+	return cc__locked_must_wait(c, CC__SEND) ? send_waiting(c, item) : send_locked(c, item);
 }
 
-static __attribute__((noinline)) int recv_by_lock(CCChan *c, void *item)
+static inline int recv_by_lock(CCChan *c, void *item)
 {
-	return meet(c, CC__RECV, item);
+	CC_POINT("chan.before_lock", c);
+	if (!cc__trylock(&c->lock, CC__RANK_WAITQ))
+		return recv_contended(c, item);
+	return cc__locked_must_wait(c, CC__RECV) ? recv_waiting(c, item) : recv_locked(c, item);
 }
 
 /* Nothing is wrong with the call, if the size is right too. */
@@ -326,7 +357,7 @@ int cc_chan_send(CCChan *c, const void *item, size_t size)
 		if (size == c->by_ring)
 			return send_by_ring(c, item, size);
 		if (c->by_lock && size == c->size)
-			return send_by_lock(c, item);
+			return send_by_lock(c, (void *)(uintptr_t)item);
 	}
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
 }

@@ -1,26 +1,37 @@
 /* chan.h - what all kinds of channel have in common.
  *
- * An operation is: attempt, without the lock; settle, under it; wait; and again.
+ * An operation is attempted without the lock.  If that did not complete it, it is settled under the
+ * lock: completed, refused, or listed as a waiter.  A woken waiter attempts it again.
  *
  *	kind          file         attempt                 settle
- *	buffered      buffered.c   the ring, lock-free     look before sleeping
- *	locked        locked.c     none                    do it, or let it wait
- *	owned         owned.c      gives back              as locked, or makes one
+ *	buffered      buffered.c   the ring, lock-free     raise the mark, check the ring once more
+ *	locked        locked.c     none                    complete it, or let it wait
+ *	owned         owned.c      gives back              as locked, or makes an item
  *	ordered       ordered.c    none                    as locked
  *
- * C1  One lock a channel: it guards both wait lists, the close, and of a locked
- *     channel everything.  Wakes are noted under it and flushed after it.
- * C2  Who waits on a buffered channel is told to try again (SIGNAL); what is his
- *     stays in the ring.  Only the locked kinds move an element for somebody who
- *     waits (DATA): they look nowhere else once they are listed.
- * C3  Who was signalled and does not need it, or leaves something behind, passes it on;
- *     but not the last one: who lists himself later has looked later.
- * C4  A channel's head is type-stable.  Who has put an element into the ring looks for
- *     sleepers afterwards, when its receiver may have freed the channel: at worst
- *     somebody who waits for the next one in its place tries again for nothing.
- *     A free waits for a close that has yet to tell some of those who waited.
- * C5  A closed channel is an outcome, CC__CLOSED, until the caller is told: only then it
- *     is the error of the closer, which may be any number. */
+ * The path of a receive from a buffered channel that must wait, and the send that wakes it:
+ *
+ *	cc_chan_recv               chan.c       cc_chan_send               chan.c
+ *	  cc__ring_recv_first      ring.h         cc__ring_send_first      ring.h
+ *	  cc__buffered_recv_on     buffered.c     cc__buffered_wake        buffered.c
+ *	    cc__wait_plain         wait/wait.c      cc__wake               wait/wait.c
+ *
+ * Every step returns an outcome (enum cc__outcome) to the step above it.
+ *
+ * C1  A channel has one lock.  It guards both wait lists and the close; of a locked channel it
+ *     guards everything.  A wake is noted under the lock and made after it.
+ * C2  A waiter of a buffered channel is told to try again (SIGNAL), and its element stays in the
+ *     ring.  Only the locked kinds move an element for a waiter (DATA), because their waiters
+ *     check nothing else once they are listed.
+ * C3  A waiter that was signalled and does not use the signal, or leaves an element or a free slot
+ *     behind, passes the signal on.  The last waiter need not: a waiter that is listed later has
+ *     checked the ring later.
+ * C4  A channel's head is type-stable.  A sender looks for waiters after its element is in the
+ *     ring, when the receiver may already have freed the channel.  At worst, a waiter of the next
+ *     channel in the same memory tries again for nothing.  A free waits for a close that has not
+ *     told all waiters yet.
+ * C5  CC__CLOSED is an outcome until the caller is told.  Only then it becomes the error given by
+ *     the closer, which may be any number. */
 #ifndef CC__CHAN_CHAN_H
 #define CC__CHAN_CHAN_H
 
@@ -32,40 +43,45 @@
 
 enum cc__way { CC__SEND, CC__RECV };
 
-/* Results of an operation that the caller never sees.  Errors are positive. */
-enum {
-	CC__AGAIN = -1,		/* told by close: look for yourself */
-	CC__LAST = -2,		/* woken for something that may be there; nobody else waits */
-	CC__SIGNALLED = -3,	/* the same, and somebody else does (C3) */
-	CC__CLOSED = -4,
-	CC__CREATE = -5,	/* owned: make one (finish) */
+/* What became of an operation, or of a wait for it: 0, a positive error number, or one of these,
+ * which the caller of the library never sees. */
+enum cc__outcome {
+	/* It is over. */
+	CC__CLOSED = -1,
+	CC__CREATE = -2,	/* owned: make an item (finish) */
+	/* It is not over. */
+	CC__NOT_NOW = -3,	/* it has to wait */
+	CC__RETRY = -4,		/* settle: attempt it again, without the lock */
+	/* Why a waiter was woken to attempt it again. */
+	CC__AGAIN = -5,		/* the channel was closed */
+	CC__LAST = -6,		/* signalled, and there was no other waiter */
+	CC__SIGNALLED = -7,	/* signalled, and there was another waiter (C3) */
 };
 
-/* He was woken, and is to try. */
-static inline bool cc__chan_again(int result)
+/* The waiter was woken to attempt it again. */
+static inline bool cc__chan_again(int outcome)
 {
-	return result <= CC__AGAIN && result >= CC__SIGNALLED;
+	return outcome <= CC__AGAIN;
 }
 
-/* For something that another one may have taken: then he is the first again. */
-static inline bool cc__chan_signalled(int result)
+/* It was woken for something that another caller may have taken first.  If so, it goes back to the
+ * head of the list. */
+static inline bool cc__chan_signalled(int why)
 {
-	return result == CC__LAST || result == CC__SIGNALLED;
+	return why <= CC__LAST;
 }
 
-enum cc__settled {
-	CC__SETTLED_DONE,	/* the outcome is w->result */
-	CC__SETTLED_RETRY,	/* attempt it again, without the lock */
-	CC__SETTLED_WAIT,	/* list it */
-};
-
-/* One direction.  w->io is the element. */
+/* One direction. */
 struct cc__chan_way {
-	/* Without the lock: true if it was done or refused, w->result is the outcome then.
-	 * NULL: there is no such way. */
-	bool (*attempt)(CCChan *c, struct cc__waiter *w);
-	/* With it.  Whom it served is in *wake, or nobody. */
-	enum cc__settled (*settle)(CCChan *c, struct cc__waiter *w, struct cc__wake *wake);
+	/* Without the lock.  `why`: 0, or why the waiter was woken.  Returns the outcome.
+	 * NULL: the kind has no attempt, only settle. */
+	int (*attempt)(CCChan *c, void *item, int why);
+	/* With the lock.  Returns the outcome; NOT_NOW: the caller may list itself in the same
+	 * critical section.  *wake is set if a waiter of the other side was served. */
+	int (*settle)(CCChan *c, void *item, struct cc__wake *wake);
+	/* Without the lock, after an attempt that found nothing: waits and attempts until it is
+	 * over.  NULL: settle under the lock, then wait. */
+	int (*wait)(CCChan *c, void *item, cc_time deadline);
 	/* Without the lock: whether an attempt would do something now.  Adds to *sum a number
 	 * that is never 0 and that grows with every change.  NULL: settle tells, under the lock. */
 	bool (*peek)(CCChan *c, uint64_t *sum);
@@ -126,8 +142,8 @@ struct CCChan {
 	CCChan *link;	/* the slab's */
 	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
 	bool telling;	/* a close is between two batches.  The lock */
-	/* Buffered: cc__place of all who ever waited for it, or ODD_PLACE (B1).  The lock. */
-	uintptr_t place;
+	/* Buffered: the run domain of all its waiters so far (cc__domain_note; B1).  The lock. */
+	uintptr_t domain;
 	struct cc__guard *guard;	/* the lock; NULL: none, of most */
 	/* Owned: items that it has made, and how many of these are out.  The lock. */
 	size_t made, out;
@@ -155,6 +171,20 @@ void cc__chan_give_back(CCChan *c);
 
 /* Do it, at most until `deadline`.  The outcome, as the caller is told.  May park. */
 int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline);
+
+/* What the next function does if the wait is not of the usual kind. */
+int cc__chan_wait_unusual(CCChan *c, enum cc__way way, void *item, uintptr_t *domain, bool first,
+                          cc_time deadline);
+
+/* Waits on that way's list, at its end, or at its head if `first`.  Entered with the lock held,
+ * returns without it.  `domain` is as for cc__wait_plain.  Returns the outcome. */
+static inline int cc__chan_wait(CCChan *c, enum cc__way way, void *item, uintptr_t *domain,
+                                bool first, cc_time deadline)
+{
+	if (__builtin_expect(first || deadline != CC_FOREVER || c->guard != NULL || cc__watched(), 0))
+		return cc__chan_wait_unusual(c, way, item, domain, first, deadline);
+	return cc__wait_plain(&c->wait[way], &c->lock, item, domain);
+}
 
 /* An outcome that is not 0 as the caller is told (C5). */
 int cc__chan_finish(CCChan *c, enum cc__way way, void *item, int result);

@@ -1,25 +1,25 @@
-/* freed.c - the kind of a channel that has been freed: whatever is done to it is reported.
+/* freed.c - the kind of a channel that has been freed: every call on it is reported.
  *
  * The head is type-stable (C4 in chan.h), so this is known until a new channel takes its place. */
 #include "base/freed.h"
 
 #include "chan/chan.h"
 
-static bool send_attempt(CCChan *c, struct cc__waiter *w)
+static int send_attempt(CCChan *c, void *item, int why)
 {
-	(void)w;
+	(void)item, (void)why;
 	cc__freed("channel", c, c->name, "a send");
 }
 
-static bool recv_attempt(CCChan *c, struct cc__waiter *w)
+static int recv_attempt(CCChan *c, void *item, int why)
 {
-	(void)w;
+	(void)item, (void)why;
 	cc__freed("channel", c, c->name, "a receive");
 }
 
-static enum cc__settled settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
+static int settle(CCChan *c, void *item, struct cc__wake *wake)
 {
-	(void)w, (void)wake;
+	(void)item, (void)wake;
 	cc__freed("channel", c, c->name, "a send or a receive");
 }
 

@@ -1,4 +1,5 @@
-/* locked.c - everything under the lock: rendezvous, sync, and what stands on them. */
+/* locked.c - the channel whose operations are all made under its lock: rendezvous, few slots, sync;
+ * and what the owned and the ordered kind share with it. */
 #include "chan/locked.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@ struct cc__slab cc__locked_heads = CC__SLAB_INIT(CCChan, link);
 /* As many as can be moved without waiting, in few holds of the lock. */
 static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 {
-	struct cc__waiter w = {0};
 	struct cc__batch batch;
 	bool more = true;
 	size_t n = 0;
@@ -20,9 +20,7 @@ static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 		while (more && n < count && !cc__batch_full(&batch)) {
 			struct cc__wake wake = {0};
 
-			w.io = items + n * c->size;
-			more = cc__locked_settle(c, way, &w, &wake) == CC__SETTLED_DONE &&
-			       w.result == 0;
+			more = cc__locked_settle(c, way, items + n * c->size, &wake) == 0;
 			cc__batch_add(&batch, wake);
 			n += more;
 		}
@@ -45,25 +43,27 @@ size_t cc__locked_recv_some(CCChan *c, void *items, size_t count)
 /* ---- drop the oldest ---- */
 
 /* Without the lock, whole: never waits. */
-static __attribute__((noinline)) bool send_dropping(CCChan *c, struct cc__waiter *w)
+static __attribute__((noinline)) int send_dropping(CCChan *c, void *element, int why)
 {
 	struct cc__scratch old;
 	struct cc__wake wake = {0};
 	const void *item = NULL;
+	int outcome;
 
+	(void)why;
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	if (cc__locked_send(c, w, &wake) == CC__SETTLED_WAIT) {
+	if ((outcome = cc__locked_send(c, element, &wake)) == CC__NOT_NOW) {
 		item = cc__locked_take(c);
 		if (c->options.drop != NULL)
 			cc__ring_copy(old.bytes, item, c->size);
-		cc__locked_put(c, w->io);
-		w->result = 0;
+		cc__locked_put(c, element);
+		outcome = 0;
 	}
 	cc__unlock(&c->lock);
 	cc__wake(wake);
 	if (item != NULL)
 		cc__chan_drop(c, old.bytes);
-	return true;
+	return outcome;
 }
 
 /* ---- the channel ---- */

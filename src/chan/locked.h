@@ -1,15 +1,15 @@
 /* locked.h - a channel whose every operation is made under its lock.
  *
- * Capacity 0 is the rendezvous.  K1 and K2 make it first come, first served, at any
- * capacity: who arrives never finds something that somebody before him waits for.
+ * Capacity 0 is the rendezvous.  K1 and K2 make the channel first come, first served at any
+ * capacity: a caller never takes what an earlier caller waits for.
  *
- * K1  A receiver is listed only while there is nothing to receive: no element and no
- *     listed sender.  A sender is listed only while there is no room and no listed
- *     receiver.  (One that lost a select and is still listed does not count.)
- * K2  So who arrives serves the first who waits on the other side, in the same hold:
- *     a send copies into the receiver's buffer; a receive takes the oldest element, and
- *     moves the first waiting sender's into its place.
- * K3  Once closed, nobody is served and nobody listed. */
+ * K1  A receiver is listed only while there is nothing to receive: no element and no listed
+ *     sender.  A sender is listed only while there is no room and no listed receiver.  (A waiter
+ *     that has lost a select and is still listed does not count.)
+ * K2  So a caller serves the first waiter of the other side in the same critical section: a send
+ *     copies into the receiver's buffer; a receive takes the oldest element and moves the element
+ *     of the first waiting sender into its place.
+ * K3  Once the channel is closed, no waiter is served and no caller is listed. */
 #ifndef CC__CHAN_LOCKED_H
 #define CC__CHAN_LOCKED_H
 
@@ -50,56 +50,54 @@ static inline bool cc__locked_is_closed(CCChan *c)
 	return cc__load(&c->closed, CC__RELAXED) != 0;	/* Relaxed: the lock */
 }
 
-static inline enum cc__settled cc__locked_done(struct cc__waiter *w, int result)
-{
-	w->result = result;
-	return CC__SETTLED_DONE;
-}
-
-static inline enum cc__settled cc__locked_send(CCChan *c, struct cc__waiter *w,
-                                               struct cc__wake *wake)
+static inline int cc__locked_send(CCChan *c, void *element, struct cc__wake *wake)
 {
 	struct cc__waiter *receiver;
 
 	if (cc__locked_is_closed(c))
-		return cc__locked_done(w, CC__CLOSED);
+		return CC__CLOSED;
 	if ((receiver = cc__waitq_claim(&c->wait[CC__RECV])) != NULL) {
-		cc__ring_copy(receiver->io, w->io, c->size);
+		cc__ring_copy(receiver->io, element, c->size);
 		*wake = cc__waitq_tell(receiver, CC__REASON_DATA, 0);
-		return cc__locked_done(w, 0);
+		return 0;
 	}
 	if (c->count == c->capacity)
-		return CC__SETTLED_WAIT;
-	cc__locked_put(c, w->io);
-	return cc__locked_done(w, 0);
+		return CC__NOT_NOW;
+	cc__locked_put(c, element);
+	return 0;
 }
 
-static inline enum cc__settled cc__locked_recv(CCChan *c, struct cc__waiter *w,
-                                               struct cc__wake *wake)
+static inline int cc__locked_recv(CCChan *c, void *into, struct cc__wake *wake)
 {
 	const bool closed = cc__locked_is_closed(c);
 	const void *item = cc__locked_take(c);
 	struct cc__waiter *sender;
 
 	if (item != NULL)
-		cc__ring_copy(w->io, item, c->size);
+		cc__ring_copy(into, item, c->size);
 	else if (closed)
-		return cc__locked_done(w, CC__CLOSED);
+		return CC__CLOSED;
 	if (!closed && (sender = cc__waitq_claim(&c->wait[CC__SEND])) != NULL) {
 		if (item == NULL)
-			cc__ring_copy(w->io, sender->io, c->size);
+			cc__ring_copy(into, sender->io, c->size);
 		else
 			cc__locked_put(c, sender->io);
 		*wake = cc__waitq_tell(sender, CC__REASON_DATA, 0);
-		return cc__locked_done(w, 0);
+		return 0;
 	}
-	return item != NULL ? cc__locked_done(w, 0) : CC__SETTLED_WAIT;
+	return item != NULL ? 0 : CC__NOT_NOW;
 }
 
-static inline enum cc__settled cc__locked_settle(CCChan *c, enum cc__way way, struct cc__waiter *w,
-                                                 struct cc__wake *wake)
+/* Under the lock: what settles to NOT_NOW, but for a waiter that has lost a select (K1). */
+static inline bool cc__locked_must_wait(CCChan *c, enum cc__way way)
 {
-	return way == CC__SEND ? cc__locked_send(c, w, wake) : cc__locked_recv(c, w, wake);
+	return c->wait[way == CC__SEND ? CC__RECV : CC__SEND].head == NULL &&
+	       c->count == (way == CC__SEND ? c->capacity : 0) && !cc__locked_is_closed(c);
+}
+
+static inline int cc__locked_settle(CCChan *c, enum cc__way way, void *item, struct cc__wake *wake)
+{
+	return way == CC__SEND ? cc__locked_send(c, item, wake) : cc__locked_recv(c, item, wake);
 }
 
 /* ---- for the kinds that stand on this one ---- */

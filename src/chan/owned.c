@@ -1,27 +1,23 @@
 /* owned.c - a pool of items that the channel makes itself.
  *
- * O1  made counts the items there are, those being made included; out counts those
- *     that receivers have.  The others are in the channel, or on their way back.
+ * O1  `made` counts the items that exist, including those that are being made; `out` counts the
+ *     items that receivers have.  The others are in the channel, or being returned.
  * O2  Callbacks are called without the lock, on a copy of the item. */
 #include <errno.h>
 
 #include "chan/locked.h"
 #include "chan/ring.h"
 
-static enum cc__settled recv_settle(CCChan *c, struct cc__waiter *w, struct cc__wake *wake)
+static int recv_settle(CCChan *c, void *item, struct cc__wake *wake)
 {
-	const enum cc__settled s = cc__locked_recv(c, w, wake);
+	int outcome = cc__locked_recv(c, item, wake);
 
-	if (s == CC__SETTLED_DONE) {
-		c->out += w->result == 0;
-		return s;
+	if (outcome == CC__NOT_NOW && c->made < c->capacity) {
+		c->made++;
+		outcome = CC__CREATE;
 	}
-	if (c->made == c->capacity)
-		return s;
-	c->made++;
-	c->out++;
-	w->result = CC__CREATE;
-	return CC__SETTLED_DONE;
+	c->out += outcome == 0 || outcome == CC__CREATE;
+	return outcome;
 }
 
 /* It could not be made: whoever waits may try. */
@@ -67,35 +63,33 @@ static bool begin_return(CCChan *c)
 /* Into the channel, or to who waits for it.  False: it is closed. */
 static bool end_return(CCChan *c, void *item)
 {
-	struct cc__waiter w = {.io = item};
 	struct cc__wake wake = {0};
+	bool closed;
 
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	cc__locked_send(c, &w, &wake);
-	if (w.result == CC__CLOSED)
+	closed = cc__locked_send(c, item, &wake) == CC__CLOSED;
+	if (closed)
 		c->made--;
 	c->out += wake.who != NULL;	/* handed over */
 	cc__unlock(&c->lock);
 	cc__wake(wake);
-	return w.result != CC__CLOSED;
+	return !closed;
 }
 
-static __attribute__((noinline)) bool send_attempt(CCChan *c, struct cc__waiter *w)
+static __attribute__((noinline)) int send_attempt(CCChan *c, void *item, int why)
 {
 	struct cc__scratch copy;
 
-	w->result = EINVAL;
+	(void)why;
 	if (!begin_return(c))
-		return true;
-	cc__ring_copy(copy.bytes, w->io, c->size);
+		return EINVAL;
+	cc__ring_copy(copy.bytes, item, c->size);
 	if (c->options.reset != NULL)
 		c->options.reset(c->options.context, copy.bytes);
-	w->result = 0;
-	if (!end_return(c, copy.bytes)) {
-		destroy(c, copy.bytes);
-		w->result = CC__CLOSED;
-	}
-	return true;
+	if (end_return(c, copy.bytes))
+		return 0;
+	destroy(c, copy.bytes);
+	return CC__CLOSED;
 }
 
 /* Not all are in it (O1). */

@@ -7,10 +7,9 @@ void cc__ring_init(struct cc__ring *r, void *slots, size_t size, size_t capacity
 	    .slots = slots,
 	    .stride = cc__ring_stride(size),
 	    .lap = (uint64_t)1 << CC__RING_SHIFT,
-	    .capacity = capacity,
+	    .last = (uint64_t)(capacity - 1) << CC__RING_SHIFT,
 	};
-	/* mutant: < -> <= survives: any power of two from the capacity on is a lap. */
-	while (r->shape.lap >> CC__RING_SHIFT < capacity)
+	while (r->shape.lap <= r->shape.last)
 		r->shape.lap <<= 1;
 	/* Relaxed: whoever is given the channel sees them; who still looks for WAITING
 	 * of the channel before, in the same memory, may see either.
@@ -21,7 +20,7 @@ void cc__ring_init(struct cc__ring *r, void *slots, size_t size, size_t capacity
 
 static uint64_t index_of(const struct cc__ring_shape *s, uint64_t at)
 {
-	return (at & (s->lap - 1)) >> CC__RING_SHIFT;
+	return cc__ring_offset(s, at) >> CC__RING_SHIFT;
 }
 
 size_t cc__ring_length(const struct cc__ring *r)
@@ -32,10 +31,11 @@ size_t cc__ring_length(const struct cc__ring *r)
 	const uint64_t head = cc__ring_at(cc__load(&r->head, CC__RELAXED));
 	const uint64_t tail = cc__ring_at(cc__load(&r->tail, CC__RELAXED));
 	const uint64_t laps = (cc__ring_lap(s, tail) - cc__ring_lap(s, head)) / s->lap;
-	const uint64_t n = laps * s->capacity + index_of(s, tail) - index_of(s, head);
+	const uint64_t capacity = (s->last >> CC__RING_SHIFT) + 1;
+	const uint64_t n = laps * capacity + index_of(s, tail) - index_of(s, head);
 
 	/* mutant: < -> <= survives: where they are equal both answers are. */
-	return tail < head ? 0 : n < s->capacity ? (size_t)n : (size_t)s->capacity;
+	return tail < head ? 0 : n < capacity ? (size_t)n : (size_t)capacity;
 }
 
 bool cc__ring_close(struct cc__ring *r)

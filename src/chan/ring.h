@@ -1,36 +1,36 @@
 /* ring.h - the buffer of a channel: many senders, many receivers, no lock.
  *
- * tail and head are positions, index and lap in one word, with marks below:
+ * tail and head are positions: lap and index in one word, with two marks in the lowest bits:
  *
  *      63             bits+2 bits+1      2    1        0
  *     | lap                 | index      | WAITING | CLOSED |
  *
- * and every slot has a stamp: the lap that may write it, or with FULL the lap whose
- * element it holds.  So a ring has exactly as many slots as its capacity says,
- * one included.
+ * Every slot has a stamp: the lap that may write it, or with FULL the lap whose element it holds.
+ * So a ring needs no spare slot: it has exactly as many slots as its capacity, even if that is 1.
  *
  *      to send at position p                  to receive at position p
  *      stamp is p's lap          (free)       stamp is p's lap, FULL
  *      tail: p -> p + 1          (reserved)   head: p -> p + 1
  *      copy; stamp FULL  (1)     (published)  copy; stamp the next lap  (1)
  *
- * R1  A slot is reserved while the channel is open: CLOSED is in the word that the
- *     exchange changes.  After it no reservation succeeds.
- * R2  The stream has ended when tail has CLOSED and head is the same position.  While
- *     they differ something is there, or reserved and on its way.
- * R3  WAITING is in the word that the other side changes: in tail for receivers
- *     that wait, in head for senders.  It is raised and lowered under the channel's
- *     lock; who lists himself raises it, then looks (cc__ring_..._look):
+ * R1  A slot is reserved only while the channel is open, because CLOSED is in the word that the
+ *     compare-and-swap changes.  Once CLOSED is set no reservation succeeds.
+ * R2  The stream has ended when tail has CLOSED and head is the same position.  While they differ,
+ *     an element is in the ring, or is reserved and not yet published.
+ * R3  WAITING is in the word that the other side changes: in tail for receivers that wait, in head
+ *     for senders.  It is raised and lowered under the channel's lock.  A caller that is about to
+ *     wait raises it, then checks the ring (cc__ring_..._look):
  *
- *      who moves tail (or head)               who is about to sleep, with the lock
- *      exchange tail                          raise WAITING in tail  (3)
- *      stamp  (1), light fence                look at the slot of head
+ *      operation that moves tail (or head)    caller that is about to wait, with the lock
+ *      compare-and-swap tail                  raise WAITING in tail  (3)
+ *      stamp  (1), light fence                check the slot of head
  *      WAITING in tail?  (2)                  reserved, not published: heavy fence,
- *      wake one under the lock                  and look again
+ *      wake one under the lock                  and check again
  *
- *     An exchange after (3) finds WAITING.  One before it has reserved what the look at
- *     (3) sees: nothing is on its way, or its owner comes to (2) after the heavy fence,
- *     or has published before it.  So the hot side has one locked instruction.
+ *     A compare-and-swap after (3) finds WAITING.  One before (3) has reserved a slot, and the
+ *     check after (3) sees the reservation.  Then its owner reads the mark at (2) after the heavy
+ *     fence, or has published before it.  So the hot side has one locked instruction, and its read
+ *     at (2) cannot be left out.
  * R4  Positions only grow, and a thread that reads one with acquire (cc__ring_..._peek) sees every
  *     operation that happened before the ones that moved it.  So if a reader finds the positions
  *     of several rings unchanged in a second pass, all of them had these values at one moment,
@@ -48,12 +48,11 @@
 enum { CC__RING_CLOSED = 1, CC__RING_WAITING = 2, CC__RING_FULL = 1, CC__RING_SHIFT = 2 };
 #define CC__RING_MARKS ((uint64_t)(CC__RING_CLOSED | CC__RING_WAITING))
 
-/* Copied by every operation, into registers. */
 struct cc__ring_shape {
 	char *slots;	/* each a stamp and an element */
 	size_t stride;	/* bytes of a slot */
-	uint64_t lap;	/* one lap, as a difference of positions */
-	uint64_t capacity;
+	uint64_t lap;	/* one lap, as a difference of positions; a power of two */
+	uint64_t last;	/* the last slot, as a difference from the beginning of its lap */
 };
 
 struct cc__ring {
@@ -70,6 +69,8 @@ enum cc__ring_answer {
 	CC__RING_OK,
 	CC__RING_NOT_NOW,	/* no room; nothing there */
 	CC__RING_ENDED,		/* closed, and for a receive R2 */
+	CC__RING_CONTENDED,	/* the first try met another thread: cc__ring_send or _recv decides */
+	CC__RING_NO_ANSWER,	/* there was no first try */
 };
 
 static inline size_t cc__ring_stride(size_t size)
@@ -129,16 +130,23 @@ static inline uint64_t cc__ring_lap(const struct cc__ring_shape *s, uint64_t at)
 	return at & ~(s->lap - 1);
 }
 
-static inline uint64_t cc__ring_next(const struct cc__ring_shape *s, uint64_t at)
+/* How far a position is from the beginning of its lap.  Marks do not count. */
+static inline uint64_t cc__ring_offset(const struct cc__ring_shape *s, uint64_t word)
 {
-	const uint64_t index = (at & (s->lap - 1)) >> CC__RING_SHIFT;
-
-	return index + 1 < s->capacity ? at + (1 << CC__RING_SHIFT) : cc__ring_lap(s, at) + s->lap;
+	return word & (s->lap - (1 << CC__RING_SHIFT));
 }
 
-static inline cc__a64 *cc__ring_stamp(const struct cc__ring_shape *s, uint64_t at)
+/* The position after that one.  Marks stay. */
+static inline uint64_t cc__ring_next(const struct cc__ring_shape *s, uint64_t word)
 {
-	const uint64_t index = (at & (s->lap - 1)) >> CC__RING_SHIFT;
+	const uint64_t offset = cc__ring_offset(s, word);
+
+	return word + (offset == s->last ? s->lap - offset : 1 << CC__RING_SHIFT);
+}
+
+static inline cc__a64 *cc__ring_stamp(const struct cc__ring_shape *s, uint64_t word)
+{
+	const uint64_t index = cc__ring_offset(s, word) >> CC__RING_SHIFT;
 
 	return (cc__a64 *)(void *)(s->slots + index * s->stride);
 }
@@ -260,6 +268,75 @@ static inline enum cc__ring_answer cc__ring_recv(struct cc__ring *r, void *to, s
 		/* Release (1): that its place is free, to the acquire in cc__ring_usable. */
 		cc__store(stamp, free, CC__RELEASE);
 	}
+	return CC__RING_OK;
+}
+
+/* ---- the first try: one element, of a size that is constant where this is inlined ----
+ *
+ * The slot is found without a multiplication and without the stride, nothing is called, and whatever
+ * is rare is left to the caller: CONTENDED means that another thread moved the position first, and
+ * that cc__ring_send or cc__ring_recv decides.  The orders are as in these. */
+
+/* The slot of a position, and the position after it. */
+struct cc__ring_spot {
+	cc__a64 *stamp;
+	uint64_t lap, next;
+};
+
+static inline __attribute__((always_inline)) struct cc__ring_spot
+cc__ring_spot(const struct cc__ring_shape *s, uint64_t word, size_t size)
+{
+	const uint64_t offset = cc__ring_offset(s, word);
+	/* Strides and offsets are multiples of 4, so the index is not needed by itself. */
+	char *slot = s->slots + offset * (cc__ring_stride(size) >> CC__RING_SHIFT);
+
+	return (struct cc__ring_spot){
+	    .stamp = (cc__a64 *)(void *)slot,
+	    .lap = cc__ring_lap(s, word),
+	    .next = cc__ring_next(s, word),
+	};
+}
+
+static inline __attribute__((always_inline)) enum cc__ring_answer
+cc__ring_send_first(struct cc__ring *r, const void *from, size_t size)
+{
+	uint64_t tail = cc__load(&r->tail, CC__RELAXED);	/* Relaxed: the exchange decides */
+	const struct cc__ring_spot at = cc__ring_spot(&r->shape, tail, size);
+	uint64_t stamp;
+
+	if (__builtin_expect(tail & CC__RING_CLOSED, 0))
+		return CC__RING_ENDED;
+	stamp = cc__load(at.stamp, CC__ACQUIRE);	/* Acquire: as in cc__ring_usable */
+	CC_POINT("ring.before_exchange", r);
+	if (__builtin_expect(stamp != at.lap, 0))
+		return stamp > at.lap ? CC__RING_CONTENDED : CC__RING_NOT_NOW;
+	/* Release: as in cc__ring_send. */
+	if (!cc__cas_weak(&r->tail, &tail, at.next, CC__RELEASE, CC__RELAXED))
+		return CC__RING_CONTENDED;
+	CC_POINT("ring.reserved", r);
+	memcpy(cc__ring_element(at.stamp), from, size);
+	/* Release (1): as in cc__ring_send. */
+	cc__store(at.stamp, at.lap | CC__RING_FULL, CC__RELEASE);
+	return CC__RING_OK;
+}
+
+/* NOT_NOW may also be the end of the stream. */
+static inline __attribute__((always_inline)) enum cc__ring_answer
+cc__ring_recv_first(struct cc__ring *r, void *to, size_t size)
+{
+	uint64_t head = cc__load(&r->head, CC__RELAXED);	/* Relaxed: the exchange decides */
+	const struct cc__ring_spot at = cc__ring_spot(&r->shape, head, size);
+	const uint64_t full = at.lap | CC__RING_FULL, free = at.lap + r->shape.lap;
+	const uint64_t stamp = cc__load(at.stamp, CC__ACQUIRE);	/* Acquire: as in cc__ring_usable */
+
+	CC_POINT("ring.before_exchange", r);
+	if (__builtin_expect(stamp != full, 0))
+		return stamp > full ? CC__RING_CONTENDED : CC__RING_NOT_NOW;
+	/* Release: as in cc__ring_recv. */
+	if (!cc__cas_weak(&r->head, &head, at.next, CC__RELEASE, CC__RELAXED))
+		return CC__RING_CONTENDED;
+	memcpy(to, cc__ring_element(at.stamp), size);
+	cc__store(at.stamp, free, CC__RELEASE);	/* Release (1): as in cc__ring_recv */
 	return CC__RING_OK;
 }
 

@@ -114,7 +114,7 @@ static int consider_all(struct select *s)
  * tenth, they begin everywhere; counting up, they would all begin at the same case. */
 static uint32_t turn(uint32_t count)
 {
-	struct cc__thread *t = cc__thread_self();
+	struct cc__thread *t = cc__thread_here();
 
 	if (t == NULL)
 		return 0;
@@ -126,7 +126,7 @@ static uint32_t turn(uint32_t count)
 
 enum tried {
 	NOT_NOW,
-	OVER,		/* it was done or refused; w->result is the outcome */
+	OVER,		/* it was done or refused; *outcome says which */
 	SENSELESS,	/* nobody can ask for that */
 	CHANGED,	/* S6: while it was checked a ring has changed */
 };
@@ -137,52 +137,52 @@ static bool makes_sense(const CCCase *c)
 	       (c->size == 0 || io_of(c) != NULL);
 }
 
-static enum tried try_channel(CCChan *c, enum cc__way way, struct cc__waiter *w)
+/* `why` is 0, or why the waiter of this case was woken. */
+static enum tried try_channel(const CCCase *on, int why, int *outcome)
 {
-	const struct cc__chan_way *how = &c->kind->way[way];
+	CCChan *c = on->on.chan;
+	const struct cc__chan_way *how = &c->kind->way[way_of(on)];
 	struct cc__wake wake = {0};
-	bool done;
 
-	if (how->attempt != NULL)
-		return how->attempt(c, w) ? OVER : NOT_NOW;
+	if (how->attempt != NULL) {
+		*outcome = how->attempt(c, io_of(on), why);
+		return *outcome != CC__NOT_NOW ? OVER : NOT_NOW;
+	}
 	cc__lock(&c->lock, CC__RANK_WAITQ);
-	done = how->settle(c, w, &wake) == CC__SETTLED_DONE;
+	*outcome = how->settle(c, io_of(on), &wake);
 	cc__unlock(&c->lock);
 	cc__wake(wake);
-	return done ? OVER : NOT_NOW;
+	return *outcome != CC__NOT_NOW ? OVER : NOT_NOW;
 }
 
-static enum tried try_task(const CCCase *c, struct cc__waiter *w)
+static enum tried try_task(const CCCase *c, int *outcome)
 {
-	w->result = cc_task_join(c->on.task, CC_NOW, c->item.result);
-	if (w->result == EDEADLK)
-		w->result = EINVAL;
-	return w->result != EAGAIN ? OVER : NOT_NOW;
+	*outcome = cc_task_join(c->on.task, CC_NOW, c->item.result);
+	if (*outcome == EDEADLK)
+		*outcome = EINVAL;
+	return *outcome != EAGAIN ? OVER : NOT_NOW;
 }
 
-static enum tried try_token(const CCCase *c, struct cc__waiter *w)
+static enum tried try_token(const CCCase *c, int *outcome)
 {
-	w->result = 0;
+	*outcome = 0;
 	if (c->on.token == NULL)
 		return SENSELESS;
 	return cc_token_is_set(c->on.token) ? OVER : NOT_NOW;
 }
 
-static enum tried try_case(struct select *s, uint32_t i, struct cc__waiter *w)
+static enum tried try_case(const struct select *s, uint32_t i, int why, int *outcome)
 {
 	const CCCase *c = &s->cases[i];
 
 	switch (c->kind) {
 	case CC_CASE_SEND:
 	case CC_CASE_RECV:
-		if (!makes_sense(c))
-			return SENSELESS;
-		w->io = io_of(c);
-		return try_channel(c->on.chan, way_of(c), w);
+		return makes_sense(c) ? try_channel(c, why, outcome) : SENSELESS;
 	case CC_CASE_TASK:
-		return try_task(c, w);
+		return try_task(c, outcome);
 	case CC_CASE_TOKEN:
-		return try_token(c, w);
+		return try_token(c, outcome);
 	case CC_CASE_NEVER:
 	case CC_CASE_TIMEOUT:
 	case CC_CASE_DEFAULT:
@@ -208,12 +208,12 @@ static int finish(struct select *s, uint32_t chosen, int result)
  * met before that.  (Looking at all of them first would be a cache miss each.) */
 static bool try_each(struct select *s, int *result)
 {
-	struct cc__waiter w = {0};
 	enum tried tried;
+	int outcome;
 
 	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0) {
-		if ((tried = try_case(s, i, &w)) != NOT_NOW) {
-			*result = tried == OVER ? finish(s, i, w.result) : EINVAL;
+		if ((tried = try_case(s, i, 0, &outcome)) != NOT_NOW) {
+			*result = tried == OVER ? finish(s, i, outcome) : EINVAL;
 			return true;
 		}
 		CC_POINT("select.tried", s->cases);
@@ -224,11 +224,11 @@ static bool try_each(struct select *s, int *result)
 /* The same for the cases that are not channels: these have made sense once. */
 static bool try_others(struct select *s, int *result)
 {
-	struct cc__waiter w = {0};
+	int outcome;
 
 	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
-		if (!is_channel(&s->cases[i]) && try_case(s, i, &w) != NOT_NOW) {
-			*result = finish(s, i, w.result);
+		if (!is_channel(&s->cases[i]) && try_case(s, i, 0, &outcome) != NOT_NOW) {
+			*result = finish(s, i, outcome);
 			return true;
 		}
 	return false;
@@ -305,20 +305,17 @@ static void prepare(struct select *s)
 		sort_locks(s);
 }
 
-/* With all locks: the first node that is possible, or to be tried without the locks (*retry);
- * s->nodes: none. */
-static uint32_t settle_each(struct select *s, struct cc__wake *wake, bool *retry)
+/* With all locks: the first node whose case is over, or to be tried without the locks
+ * (CC__RETRY); s->nodes: none.  *outcome is that case's. */
+static uint32_t settle_each(struct select *s, struct cc__wake *wake, int *outcome)
 {
-	*retry = false;
 	for (uint32_t n = 0; n < s->nodes; n++) {
 		const CCCase *c = &s->cases[s->place[n]];
-		enum cc__settled settled;
 
 		if (!is_channel(c))
 			continue;
-		settled = c->on.chan->kind->way[way_of(c)].settle(c->on.chan, &s->node[n].w, wake);
-		*retry = settled == CC__SETTLED_RETRY;
-		if (settled != CC__SETTLED_WAIT)
+		*outcome = c->on.chan->kind->way[way_of(c)].settle(c->on.chan, io_of(c), wake);
+		if (*outcome != CC__NOT_NOW)
 			return n;
 	}
 	return s->nodes;
@@ -352,15 +349,17 @@ static int list_each(struct select *s, struct cc__group *g)
 	err = cc__group_begin(g, s->node, s->nodes);
 	for (uint32_t n = 0; n < s->nodes && err == 0; n++) {
 		struct cc__case *node = &s->node[n];
+		const CCCase *c = &s->cases[s->place[n]];
 
 		if (node->ops != &cc__waitq_ops)
 			continue;
-		/* S5 */
-		if (cc__chan_signalled(node->w.result))
+		if (has_ring(c))
+			cc__domain_note(&c->on.chan->domain, g->domain);
+		if (node->w.first)	/* S5 */
 			cc__waitq_prepend(node->object, &node->w);
 		else
 			cc__waitq_append(node->object, &node->w);
-		node->w.result = 0;
+		node->w.first = false;
 	}
 	return err;
 }
@@ -403,12 +402,17 @@ static int sleep_on(struct select *s, struct cc__group *g, uint32_t *won)
 	                      : cc__group_give_up(g, s->node, s->nodes, won);
 }
 
-/* The node may be possible: try it, without locks.  True: it is over, with *result. */
-static bool try_node(struct select *s, uint32_t n, int *result)
+/* The node may be possible: tries it, without locks.  `why` is 0, or why it was woken.  True: it is
+ * over, with *result. */
+static bool try_node(struct select *s, uint32_t n, int why, int *result)
 {
-	if (try_case(s, s->place[n], &s->node[n].w) == NOT_NOW)
+	int outcome;
+
+	if (try_case(s, s->place[n], why, &outcome) == NOT_NOW) {
+		s->node[n].w.first = cc__chan_signalled(why);
 		return false;
-	*result = finish(s, s->place[n], s->node[n].w.result);
+	}
+	*result = finish(s, s->place[n], outcome);
 	return true;
 }
 
@@ -418,18 +422,18 @@ static bool wait_once(struct select *s, int *result)
 	struct cc__group group = {0};
 	struct cc__wake wake = {0};
 	uint32_t won;
-	bool retry;
+	int outcome = CC__NOT_NOW;
 
 	lock_each(s);
-	won = settle_each(s, &wake, &retry);
+	won = settle_each(s, &wake, &outcome);
 	if (won == s->nodes && s->deadline != CC_NOW)
 		*result = list_each(s, &group);
 	unlock_each(s);
 	if (won < s->nodes) {
 		cc__wake(wake);
-		if (retry)
-			return try_node(s, won, result);
-		*result = finish(s, s->place[won], s->node[won].w.result);
+		if (outcome == CC__RETRY)
+			return try_node(s, won, 0, result);
+		*result = finish(s, s->place[won], outcome);
 		return true;
 	}
 	if (s->deadline == CC_NOW) {
@@ -443,7 +447,7 @@ static bool wait_once(struct select *s, int *result)
 	if (won == s->nodes)
 		return true;
 	if (cc__chan_again(*result))
-		return try_node(s, won, result);
+		return try_node(s, won, *result, result);
 	*result = finish(s, s->place[won], *result);
 	return true;
 }
@@ -528,7 +532,7 @@ static bool gather_locks(struct select *s)
 
 /* One pass with these locks.  Returns the case that has taken place, or of a ring the one to be
  * tried; s->count: none.  *sum is 0 without rings, else it grows with each of their changes. */
-static uint32_t check_channels(struct select *s, struct cc__waiter *w, struct cc__wake *wake,
+static uint32_t check_channels(const struct select *s, int *outcome, struct cc__wake *wake,
                                uint64_t *sum)
 {
 	*sum = 0;
@@ -539,9 +543,9 @@ static uint32_t check_channels(struct select *s, struct cc__waiter *w, struct cc
 		if (!is_channel(c))
 			continue;
 		how = &c->on.chan->kind->way[way_of(c)];
-		w->io = io_of(c);
 		if (how->peek != NULL ? how->peek(c->on.chan, sum)
-		                      : how->settle(c->on.chan, w, wake) == CC__SETTLED_DONE)
+		                      : (*outcome = how->settle(c->on.chan, io_of(c), wake)) !=
+		                            CC__NOT_NOW)
 			return i;
 		CC_POINT("select.checked_under_lock", s->cases);
 	}
@@ -552,22 +556,22 @@ static uint32_t check_channels(struct select *s, struct cc__waiter *w, struct cc
  * could take place. */
 static enum tried check_once(struct select *s, int *result)
 {
-	struct cc__waiter w = {0};
 	struct cc__wake wake = {0};
 	uint64_t before, after = 0;
 	uint32_t found;
+	int outcome = CC__NOT_NOW;
 
 	lock_each(s);
-	found = check_channels(s, &w, &wake, &before);
+	found = check_channels(s, &outcome, &wake, &before);
 	if (found == s->count && before != 0)
-		found = check_channels(s, &w, &wake, &after);
+		found = check_channels(s, &outcome, &wake, &after);
 	unlock_each(s);
 	cc__wake(wake);
 	if (found == s->count)
 		return before == after ? NOT_NOW : CHANGED;
-	if (has_ring(&s->cases[found]) && try_case(s, found, &w) == NOT_NOW)
+	if (has_ring(&s->cases[found]) && try_case(s, found, 0, &outcome) == NOT_NOW)
 		return CHANGED;
-	*result = finish(s, found, w.result);
+	*result = finish(s, found, outcome);
 	return OVER;
 }
 

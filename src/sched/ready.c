@@ -292,7 +292,8 @@ static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 
 void cc__schedule(struct cc__parker *p)
 {
-	struct cc__worker *w = cc__worker_here();
+	const struct cc__thread *t = cc__tls_get();
+	struct cc__worker *w = t != NULL ? t->worker : NULL;
 
 	/* Relaxed: the fiber is the caller's. */
 	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,

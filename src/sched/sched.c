@@ -344,25 +344,42 @@ bool cc__task_is_cancelled_with_caller(CCTask task)
 	return is;
 }
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+/* Not inlined, so that the usual caller, a fiber outside of any nursery, saves few registers. */
+static __attribute__((noinline)) struct cc__wait_context context_inside(struct cc__waiter *waiter,
+                                                                        struct cc__member *m)
 {
-	/* Relaxed: as above. */
-	const bool thread = cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
-	struct cc__member *m = *cc__member_slot(p);
-
-	if (m != NULL)
-		return cc__member_flag(m);
-	return thread ? NULL : &cc__fiber_home(cc__fiber_of(p))->cancel;
+	return (struct cc__wait_context){waiter, cc__member_flag(m)};
 }
 
-uintptr_t cc__place(struct cc__parker *p)
+static __attribute__((noinline)) struct cc__wait_context context_of_thread(uintptr_t *domain)
 {
-	const struct cc__fiber *f = cc__fiber_of(p);
+	struct cc__thread *t = cc__thread_self();
+	struct cc__member *m = t != NULL ? *cc__past_locals(&t->member) : NULL;
 
-	/* Relaxed: as above. */
-	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED)) || cc__fiber_stays(f)
-	           ? 0
-	           : (uintptr_t)cc__fiber_home(f);
+	if (t == NULL)
+		return (struct cc__wait_context){NULL, NULL};
+	if (domain != NULL)
+		cc__domain_note(domain, 0);
+	return m != NULL ? context_inside(&t->waiter, m)
+	                 : (struct cc__wait_context){&t->waiter, NULL};
+}
+
+struct cc__wait_context cc__wait_context(uintptr_t *domain)
+{
+	struct cc__thread *t = cc__tls_get();
+	struct cc__fiber *f;
+	struct cc__stack *s;
+	struct cc__member *m;
+
+	if (__builtin_expect(t == NULL || cc__running(t) == &t->parker, 0))
+		return context_of_thread(domain);
+	f = cc__fiber_of(cc__running(t));
+	if (domain != NULL)
+		cc__domain_note(domain, cc__fiber_stays(f) ? 0 : (uintptr_t)cc__fiber_home(f));
+	s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
+	m = *cc__past_locals(&s->member);
+	return m != NULL ? context_inside(&s->waiter, m)
+	                 : (struct cc__wait_context){&s->waiter, &cc__fiber_home(f)->cancel};
 }
 
 /* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there

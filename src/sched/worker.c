@@ -356,12 +356,6 @@ int cc_yield(void)
 
 /* ---- park ---- */
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
-{
-	/* Relaxed: our own. */
-	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->waiter;
-}
-
 /* With its stack's descriptor, not on the stack: whoever runs the timers reads it. */
 static struct cc__timer *set_alarm(struct cc__worker *w, struct cc__fiber *f, uint64_t ticket,
                                    cc_time deadline)
@@ -392,9 +386,10 @@ static inline void park(struct cc__worker *w, struct cc__fiber *f)
 		park_slowly(w, f);
 }
 
-static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc__fiber *f,
-                                                 uint64_t ticket, cc_time deadline)
+static __attribute__((noinline)) void park_until(struct cc__fiber *f, uint64_t ticket,
+                                                 cc_time deadline)
 {
+	struct cc__worker *w = cc__worker_here();
 	struct cc__timers *timers = &w->timers;
 	struct cc__timer *alarm = set_alarm(w, f, ticket, deadline);
 
@@ -404,12 +399,14 @@ static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc
 
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
-	const struct cc__thread *t = cc__tls_get();	/* a worker's: p runs on it */
+	const struct cc__thread *t;
 
-	if (deadline == CC_FOREVER)
-		park(t->worker, cc__fiber_of(p));
-	else
-		park_until(t->worker, cc__fiber_of(p), ticket, deadline);
+	if (deadline != CC_FOREVER) {
+		park_until(cc__fiber_of(p), ticket, deadline);
+		return;
+	}
+	t = cc__tls_get();	/* a worker's: p runs on it */
+	park(t->worker, cc__fiber_of(p));
 }
 
 /* ---- run ---- */

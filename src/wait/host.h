@@ -30,18 +30,21 @@ void cc__schedule(struct cc__parker *fiber);
  * scheduler wakes (fiber, ticket) itself. */
 void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
 
-/* Returns the flag that cancels the waits of `who`, a fiber or a thread, that name no flag of
- * their own; NULL: nothing cancels them.  The canceller sets the flag and then unparks `who`.  A
+/* What a wait has to know of its caller, which is a fiber or a thread. */
+struct cc__wait_context {
+	/* The waiter of the caller's single waits (W1); its `who` is the caller.  It stays where it
+	 * is as long as the caller runs.  NULL: there is no memory for the record of a thread. */
+	struct cc__waiter *waiter;
+	/* The flag that cancels the caller's waits, unless they name a flag of their own; NULL:
+	 * nothing cancels them.  The canceller sets the flag and then unparks the caller. */
+	const cc__a32 *cancel;
+};
+
+/* Returns the caller's context: the one question that a wait asks.  If `domain` is not NULL, the
+ * caller's run domain is noted there (cc__domain_note): fibers of one domain run on any worker of
+ * it, as soon as one is free; a thread, and a fiber that must stay, has a domain of its own, 0.  A
  * lock of rank WAITQ may be held. */
-const cc__a32 *cc__cancel_flag(struct cc__parker *who);
-
-/* Returns where the caller `p` can run: parkers with the same value run wherever another of them
- * does, as soon as a worker is free there.  0: only here, as a thread. */
-uintptr_t cc__place(struct cc__parker *p);
-
-/* Returns the waiter of the calling fiber's single waits (W1), which stays at its address for as
- * long as the fiber runs.  Its `who` is the fiber. */
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);
+struct cc__wait_context cc__wait_context(uintptr_t *domain);
 
 /* Returns where the caller `p` keeps the innermost scope that it is in. */
 struct cc__member **cc__member_slot(struct cc__parker *p);

@@ -1,4 +1,5 @@
-/* wait.c - one way to sleep and one way to wake. */
+/* wait.c - how a caller sleeps and how a waker wakes it: wait queues, single waits, waits for the first of
+ * several, and waits on a flag. */
 #include "wait/wait.h"
 
 #include "wait/thread.h"
@@ -96,23 +97,18 @@ static bool is_thread(const struct cc__parker *p)
 	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
 }
 
-static inline struct cc__waiter *own_waiter(struct cc__parker *self)
-{
-	return is_thread(self) ? &cc__thread_self()->waiter : cc__fiber_waiter(self);
-}
-
 /* The waiter that will be listed for what the caller asks. */
-static inline struct cc__waiter *begin(struct cc__parker *self, struct cc__lock *lock, void *io,
-                                       const cc__a32 *cancel)
+static inline struct cc__waiter *begin(struct cc__wait_context me, struct cc__lock *lock,
+                                       void *io, const cc__a32 *cancel)
 {
-	struct cc__waiter *own = own_waiter(self);
+	struct cc__waiter *own = me.waiter;
 
 	CC__ASSERT(own->ticket == 0, "W1: a wait inside a wait");
-	CC__ASSERT(own->who == self, "W1: somebody else's waiter");
+	CC__ASSERT(own->who == cc__self(), "W1: somebody else's waiter");
 	own->next = NULL;
 	own->lock = lock;
 	own->io = io;
-	own->cancel = cancel != NULL ? cancel : cc__cancel_flag(self);
+	own->cancel = cancel != NULL ? cancel : me.cancel;
 	own->index = 0;
 	cc__init(&own->reason, CC__REASON_NONE);
 	return own;
@@ -176,12 +172,19 @@ static int ended(const cc__a32 *cancel, cc_time deadline)
 	return deadline != CC_FOREVER && cc__now() >= deadline ? ETIMEDOUT : 0;
 }
 
+/* The rare ends of a wait are not inlined, so that the usual one saves few registers, and a sleeper
+ * keeps fewer lines of its stack. */
+static __attribute__((noinline)) void abort_park(const struct cc__waiter *w)
+{
+	cc__word_abort(w->who);
+}
+
 /* Listed and PARKING before, OWNED after.  PARKING first, then the look at the
  * flag: the other order sleeps through a cancel. */
 static void park_listed(const struct cc__waiter *w, const cc__a32 *cancel, cc_time deadline)
 {
-	if (cancelled(cancel) != 0)
-		cc__word_abort(w->who);
+	if (__builtin_expect(cancelled(cancel) != 0, 0))
+		abort_park(w);
 	else
 		park(w->who, w->ticket, deadline);
 }
@@ -220,6 +223,13 @@ static __attribute__((noinline)) bool over(void *object, const struct cc__waitab
 	return true;
 }
 
+/* The wait is decided: returns the result after the waker has left the lock (W2). */
+static __attribute__((noinline)) int result_behind_lock(const struct cc__waiter *w)
+{
+	cc__lock_pass(w->lock);
+	return w->result;
+}
+
 /* w is listed, its owner PARKING.  Sleep until the wait is decided. */
 static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
                                struct cc__waiter *w, cc_time deadline)
@@ -227,10 +237,8 @@ static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
 	for (;;) {
 		park_listed(w, w->cancel, deadline);
 		CC_POINT("wait.after_park", w);
-		if (__builtin_expect(decided(w), 1)) {
-			cc__lock_pass(w->lock);	/* W2 */
-			return w->result;
-		}
+		if (__builtin_expect(decided(w), 1))
+			return result_behind_lock(w);
 		if (over(object, ops, w, deadline))
 			return w->result;
 	}
@@ -239,20 +247,21 @@ static inline int sleep_listed(void *object, const struct cc__waitable_ops *ops,
 int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__waiter *w,
                    cc_time deadline)
 {
-	struct cc__parker *self;
+	struct cc__wait_context me;
 	struct cc__waiter *own;
 
 	if (ops->try_complete(object, w))
 		return w->result;
 	if (deadline == CC_NOW)
 		return EAGAIN;
-	if ((self = cc__self()) == NULL)
+	me = cc__wait_context(NULL);
+	if (me.waiter == NULL)
 		return ENOMEM;
-	own = begin(self, w->lock, w->io, w->cancel);
-	own->ticket = cc__word_park(self);
+	own = begin(me, w->lock, w->io, w->cancel);
+	own->ticket = cc__word_park(own->who);
 	CC_POINT("wait.before_publish", own);
 	if (!publish(object, ops, own)) {
-		cc__word_abort(self);
+		cc__word_abort(own->who);
 		return tell(own, w, own->result);
 	}
 	return tell(own, w, sleep_listed(object, ops, own, deadline));
@@ -297,24 +306,25 @@ static inline void number(struct cc__waiter *own, const void *object)
 	(void)object;
 }
 
-int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
-{
-	return cc__wait_as(q, &cc__waitq_ops, w, deadline);
-}
-
 /* Under `lock`, which is dropped: PARKING, listed, asleep. */
 static inline int wait_held(void *object, const struct cc__waitable_ops *ops,
                             void (*list)(void *object, struct cc__waiter *w),
-                            struct cc__waiter *w, struct cc__lock *lock, cc_time deadline)
+                            struct cc__waiter *w, struct cc__lock *lock, uintptr_t *domain,
+                            cc_time deadline)
 {
-	struct cc__parker *self = cc__self();
+	struct cc__wait_context me;
 	struct cc__waiter *own;
 
-	if (deadline == CC_NOW || self == NULL) {
+	if (deadline == CC_NOW) {
 		cc__unlock(lock);
-		return self == NULL ? ENOMEM : EAGAIN;
+		return EAGAIN;
 	}
-	own = begin(self, w->lock, w->io, w->cancel);
+	me = cc__wait_context(domain);
+	if (me.waiter == NULL) {
+		cc__unlock(lock);
+		return ENOMEM;
+	}
+	own = begin(me, w->lock, w->io, w->cancel);
 	number(own, object);
 	list(object, own);
 	cc__unlock(lock);
@@ -336,36 +346,49 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 {
 	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
 
-	return w->first ? wait_held(q, ops, list_first, w, lock, deadline)
-	                : wait_held(q, ops, list_last, w, lock, deadline);
+	return w->first ? wait_held(q, ops, list_first, w, lock, NULL, deadline)
+	                : wait_held(q, ops, list_last, w, lock, NULL, deadline);
+}
+
+int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline)
+{
+	return cc__wait_noting(q, w, NULL, deadline);
+}
+
+int cc__wait_noting(struct cc__waitq *q, struct cc__waiter *w, uintptr_t *domain, cc_time deadline)
+{
+	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
+
+	return w->first ? wait_held(q, &cc__waitq_ops, list_first, w, lock, domain, deadline)
+	                : wait_held(q, &cc__waitq_ops, list_last, w, lock, domain, deadline);
 }
 
 int cc__wait_listed(void *object, const struct cc__waitable_ops *ops,
                     void (*list)(void *object, struct cc__waiter *w), struct cc__waiter *w,
                     cc_time deadline)
 {
-	return wait_held(object, ops, list, w, w->lock, deadline);
+	return wait_held(object, ops, list, w, w->lock, NULL, deadline);
 }
 
-/* What it needs of the stack is gone before the sleep: who sleeps keeps fewer lines. */
-static __attribute__((noinline)) struct cc__waiter *list_plain(struct cc__waitq *q,
-                                                               struct cc__lock *lock, void *io)
+/* Not inlined, so that what it needs of the stack is gone before the sleep: a sleeper keeps fewer
+ * cache lines.  NULL: no memory. */
+static __attribute__((noinline)) struct cc__waiter *
+list_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *domain)
 {
-	struct cc__parker *self = cc__self();
-	struct cc__waiter *own = NULL;
+	const struct cc__wait_context me = cc__wait_context(domain);
 
-	if (__builtin_expect(self != NULL, 1)) {
-		own = begin(self, lock, io, NULL);
-		number(own, q);
-		cc__waitq_append(q, own);
+	if (__builtin_expect(me.waiter != NULL, 1)) {
+		begin(me, lock, io, NULL);
+		number(me.waiter, q);
+		cc__waitq_append(q, me.waiter);
 	}
 	cc__unlock(lock);
-	return own;
+	return me.waiter;
 }
 
-int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io)
+int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *domain)
 {
-	struct cc__waiter *own = list_plain(q, lock, io);
+	struct cc__waiter *own = list_plain(q, lock, io, domain);
 
 	if (__builtin_expect(own == NULL, 0))
 		return ENOMEM;
@@ -395,14 +418,16 @@ static uint32_t winner_of(const struct cc__group *g)
 
 int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 {
-	struct cc__parker *self = cc__self();
+	const struct cc__wait_context me = cc__wait_context(&g->domain);
+	struct cc__parker *self;
 	uint64_t ticket;
 
-	if (self == NULL)
+	if (me.waiter == NULL)
 		return ENOMEM;
+	self = me.waiter->who;
 	cc__init(&g->winner, 0);
 	if (g->cancel == NULL)
-		g->cancel = cc__cancel_flag(self);
+		g->cancel = me.cancel;
 	ticket = cc__word_park(self);
 	for (uint32_t i = 0; i < count; i++) {
 		struct cc__waiter *w = &cases[i].w;
@@ -425,7 +450,10 @@ static int group_end(struct cc__group *g, struct cc__case *cases, uint32_t count
 	const uint32_t won = winner_of(g);
 
 	for (uint32_t i = 0; i < count; i++)
-		unpublish(cases[i].object, cases[i].ops, &cases[i].w);
+		if (i + 1 == won && cases[i].ops == &cc__waitq_ops)
+			cc__lock_pass(cases[i].w.lock);	/* its waker has taken it off */
+		else
+			unpublish(cases[i].object, cases[i].ops, &cases[i].w);
 	if (won == CC__GROUP_NONE) {
 		*winner = count;
 		return otherwise;

@@ -1,23 +1,22 @@
 /* wait.h - how a fiber or a thread sleeps on something and how it is woken.
  *
- * W1  A waiter is on one list until a waker takes it or the sleeper withdraws it.
- *     Those of a wait for several are the caller's, and off their lists before his
- *     frame returns.  For a single wait each fiber and each thread has one of its
- *     own, beside those of others: who wakes many walks through that memory, not
- *     from stack to stack.  One wait at a time: between the listing and the return
- *     only this file runs, and what it calls of the waitable, which does not wait.
- * W2  Lists change only under their lock.  A waker takes the waiter off, writes
- *     its result and then its reason, and has touched it for the last time;
- *     the wake itself is claimed after unlock, from a copy of (who, ticket).
- *     A sleeper that sees its reason may have been released by somebody else,
- *     and the waker still be inside: it passes the lock before it returns, so
- *     that its caller may free the object.
- * W3  One ticket a wait.  It changes only while no waiter of the sleeper is
- *     listed; a wake that decided nothing leads back to sleep under the same.
+ * W1  A waiter is on one list until a waker takes it off or the sleeper withdraws it.  The waiters
+ *     of a wait for several objects are the caller's, and are off their lists before its frame
+ *     returns.  For single waits each fiber and each thread has one waiter of its own.  These lie
+ *     side by side, so a waker of many walks through that memory, not from stack to stack.  A
+ *     caller has one wait at a time: between the listing and the return only this file runs, and
+ *     the functions of the waitable, which do not wait.
+ * W2  Lists change only under their lock.  A waker takes the waiter off, writes its result, then its
+ *     reason, and does not touch it again; it claims the wake after the unlock, from a copy of
+ *     (who, ticket).  A sleeper that sees its reason may have been woken by another thread while
+ *     the waker is still inside the lock.  So it passes the lock before it returns, and its caller
+ *     may free the object.
+ * W3  A wait has one ticket.  The ticket changes only while no waiter of the sleeper is listed; after
+ *     a wake that decided nothing the sleeper sleeps on with the same ticket.
  * W4  PARKING comes before publication, so no wake of this wait meets OWNED.
  *
- * Channel, timer, join, select and the rest are waitables: they say how to try,
- * how to list and how to withdraw, and leave sleeping and waking to this file. */
+ * Channels, timers, joins, selects and others are waitables: they define how to try, how to list
+ * and how to withdraw, and leave sleeping and waking to this file. */
 #ifndef CC__WAIT_WAIT_H
 #define CC__WAIT_WAIT_H
 
@@ -124,6 +123,7 @@ static inline void cc__waitq_remove(struct cc__waitq *q, struct cc__waiter *w)
 struct cc__group {
 	cc__a32 winner;
 	const cc__a32 *cancel;	/* the sleeper's; as of a waiter */
+	uintptr_t domain;	/* the sleeper's run domain, from cc__group_begin on */
 };
 
 #define CC__GROUP_NONE UINT32_MAX
@@ -256,9 +256,12 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
  * hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
-/* The same, behind all others and for ever, for a caller to whom the result says all:
- * `lock` is the list's. */
-int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io);
+/* As cc__wait.  If `domain` is not NULL, notes the caller's run domain there under the lock. */
+int cc__wait_noting(struct cc__waitq *q, struct cc__waiter *w, uintptr_t *domain, cc_time deadline);
+
+/* As cc__wait_noting, at the end of the list and without a deadline, for a caller that needs nothing
+ * but the result.  `lock` is the list's. */
+int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *domain);
 
 /* As cc__wait, with a withdrawal of the caller's own; its publish is this one, which
  * only tells whether w is still listed. */
@@ -309,5 +312,18 @@ int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t coun
  * cc__unpark.  May return for no reason. */
 void cc__park_if(const cc__a32 *flag, uint32_t expected);
 void cc__unpark(struct cc__parker *who);
+
+/* ---- run domains ---- */
+
+/* `*of` is the run domain (cc__wait_context) of all waiters that an object has had, 0 before the
+ * first one.  Its lock is held: a caller of that domain will wait. */
+enum { CC__DOMAIN_MIXED = 1 };	/* some can run where others cannot */
+static inline void cc__domain_note(uintptr_t *of, uintptr_t domain)
+{
+	if (*of == 0 && domain != 0)
+		*of = domain;
+	else if (*of != domain || domain == 0)
+		*of = CC__DOMAIN_MIXED;
+}
 
 #endif

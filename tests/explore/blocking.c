@@ -191,7 +191,7 @@ SCENARIO(blocking_watch_beside_an_idle_thread, .init = one_of_two_watches,
 static cc__a32 cancelled;	/* .init's: what cancels the second caller */
 static int withdrawn;		/* the second caller's */
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *who)
+const cc__a32 *shim_cancel_flag(struct cc__parker *who)
 {
 	(void)who;
 	return mc_self() == 1 ? &cancelled : NULL;

@@ -12,7 +12,7 @@
 #include "shim_wait.h"
 #include "wait/cancel.h"
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 {
 	struct cc__member *m = ((struct cc__thread *)(void *)p)->member;
 

@@ -93,7 +93,7 @@ static void fill(void)
 	buffer_1();
 	did[7].sent[0] = 80;
 	did[7].sends = 1;
-	cc__buffered_send(chan, &did[7].sent[0], sizeof(int));
+	cc_chan_send(chan, &did[7].sent[0], sizeof(int));
 }
 
 static void refused_or_sent(void)

@@ -70,7 +70,7 @@ CHAN_SCENARIO(fibers_share_a_buffer_two_workers, .init = buffered_pair, .body = 
  * Matched is seen through, unmatched withdraws: the element is in one place. */
 static cc__a32 cancel;
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 {
 	return p == &fiber[0].parker ? &cancel : NULL;
 }

@@ -119,6 +119,35 @@ SCENARIO(ring_of_two_loses_nothing, .init = capacity_2,
          .body = {try_send, try_send, try_recv, try_recv}, .final = none_lost)
 /* covers: RES-20/m, RES-10/m */
 
+/* The first try takes what the others take, or says who decides. */
+static void try_send_first(void)
+{
+	const int v = mc_self() + 1;
+	enum cc__ring_answer a = cc__ring_send_first(&ring, &v, sizeof(int));
+
+	MC_ASSERT(a != CC__RING_ENDED);
+	if (a == CC__RING_CONTENDED)
+		try_send();
+	else
+		sent[mc_self()] = 100 + (int)a;
+}
+
+static void try_recv_first(void)
+{
+	int v = 0;
+	enum cc__ring_answer a = cc__ring_recv_first(&ring, &v, sizeof(int));
+
+	if (a == CC__RING_CONTENDED)
+		try_recv();
+	else
+		got[mc_self()] = a == CC__RING_OK ? v : 100 + (int)a;
+}
+SCENARIO(ring_of_one_first_tries_lose_nothing, .init = capacity_1,
+         .body = {try_send_first, try_send_first, try_recv_first}, .final = none_lost)
+SCENARIO(ring_of_two_first_tries_among_others, .init = capacity_2,
+         .body = {try_send_first, try_send, try_recv_first, try_recv}, .final = none_lost)
+/* covers: RES-20/m, RES-10/m */
+
 /* Several at once: contiguous, in order, never in part. */
 static void as_many_as_fit(void)
 {
@@ -206,6 +235,32 @@ static void recv_and_look(void)
 		cc__store(&signals, 1, CC__RELAXED);
 }
 
+static void send_first_and_look(void)
+{
+	const int v = 1;
+	enum cc__ring_answer a;
+
+	do
+		a = cc__ring_send_first(&ring, &v, sizeof(int));
+	while (a == CC__RING_CONTENDED);
+	MC_ASSERT(a == CC__RING_OK);
+	if (cc__ring_others_wait(&ring.tail))
+		cc__store(&signals, 1, CC__RELAXED);
+}
+
+static void recv_first_and_look(void)
+{
+	enum cc__ring_answer a;
+	int v;
+
+	do
+		a = cc__ring_recv_first(&ring, &v, sizeof(int));
+	while (a == CC__RING_CONTENDED);
+	MC_ASSERT(a == CC__RING_OK);
+	if (cc__ring_others_wait(&ring.head))
+		cc__store(&signals, 1, CC__RELAXED);
+}
+
 static void full_1(void)
 {
 	const int v = 7;
@@ -218,6 +273,10 @@ SCENARIO(ring_sender_sees_who_sleeps, .init = capacity_1, .body = {sleep_to_rece
          .weak = 4) /* covers: CHN-14/m, RES-09/m, CHN-01/m */
 SCENARIO(ring_receiver_sees_who_sleeps, .init = full_1, .body = {sleep_to_send, recv_and_look},
          .weak = 4) /* covers: CHN-14/m, RES-09/m, CHN-01/m */
+SCENARIO(ring_first_try_to_send_sees_who_sleeps, .init = capacity_1,
+         .body = {sleep_to_receive, send_first_and_look}, .weak = 4) /* covers: CHN-14/m, RES-09/m */
+SCENARIO(ring_first_try_to_receive_sees_who_sleeps, .init = full_1,
+         .body = {sleep_to_send, recv_first_and_look}, .weak = 4) /* covers: CHN-14/m, RES-09/m */
 SCENARIO(ring_one_of_two_sees_who_sleeps, .init = capacity_2,
          .body = {sleep_to_receive, send_and_look, send_and_look}) /* covers: CHN-14/m */
 

@@ -69,7 +69,7 @@ void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline
 	mc_fail("nobody waits");
 }
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber)
+struct cc__waiter *shim_fiber_waiter(struct cc__parker *fiber)
 {
 	(void)fiber;
 	mc_fail("nobody waits");

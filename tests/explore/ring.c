@@ -16,7 +16,7 @@ static struct cc__space space;
 static cc__a32 word;
 static cc__a32 cancel;	/* of thread 0 */
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *who)
+const cc__a32 *shim_cancel_flag(struct cc__parker *who)
 {
 	return who == thread_parker(0) ? &cancel : NULL;
 }

@@ -163,7 +163,7 @@ static void select_one_by_one(enum cc__way way, CCChan *first, CCChan *second)
 		struct cc__waiter *w = &selecting[me].cases[i].w;
 
 		cc__lock(&c[i]->lock, CC__RANK_WAITQ);
-		if (c[i]->kind->way[way].settle(c[i], w, &wake) == CC__SETTLED_DONE)
+		if (c[i]->kind->way[way].settle(c[i], w->io, &wake) != CC__NOT_NOW)
 			won = i;
 		else
 			cc__waitq_append(&c[i]->wait[way], w);

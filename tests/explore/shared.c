@@ -138,7 +138,7 @@ static CCMemory *memory;
 static uint32_t *word;
 static cc__a32 cancel;
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 {
 	(void)p;
 	return &cancel;

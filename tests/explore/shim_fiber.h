@@ -109,7 +109,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	MC_ASSERT(cc__self() == p);
 }
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+struct cc__waiter *shim_fiber_waiter(struct cc__parker *p)
 {
 	return &((struct fiber *)(void *)p)->waiter;
 }

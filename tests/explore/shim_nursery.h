@@ -5,7 +5,7 @@
 
 #include "sched/spawn.h"
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 {
 	struct cc__member *m = *cc__member_slot(p);
 
@@ -18,7 +18,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	mc_fail("switch_away: a thread has no other stack");
 }
 
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *p)
+struct cc__waiter *shim_fiber_waiter(struct cc__parker *p)
 {
 	(void)p;
 	mc_fail("fiber_waiter: a thread has its own");

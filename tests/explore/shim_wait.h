@@ -57,21 +57,32 @@ void cc__slab_put(struct cc__slab *s, void *object)
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
  * fiber (unless SHIM_CANCEL says that the scenario does), and nobody sleeps in a poller. */
+const cc__a32 *shim_cancel_flag(struct cc__parker *p);
+struct cc__waiter *shim_fiber_waiter(struct cc__parker *fiber);
+
 #ifndef SHIM_CANCEL
-__attribute__((weak)) const cc__a32 *cc__cancel_flag(struct cc__parker *fiber)
+__attribute__((weak)) const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 {
-	(void)fiber;
+	(void)p;
 	return NULL;
 }
 #endif
 
-/* All can run in one place, unless a scenario says that they cannot. */
+/* All can run in one domain, unless a scenario says that they cannot. */
 static bool shim_apart __attribute__((unused));
 
-__attribute__((weak)) uintptr_t cc__place(struct cc__parker *p)
+__attribute__((weak)) struct cc__wait_context cc__wait_context(uintptr_t *domain)
 {
-	(void)p;
-	return shim_apart ? 0 : 8;
+	struct cc__parker *self = cc__self();
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	const bool thread = cc__word_is_thread(cc__load(&self->word, CC__RELAXED));
+
+	if (domain != NULL)
+		cc__domain_note(domain, shim_apart ? 0 : 8);
+	return (struct cc__wait_context){
+	    .waiter = thread ? &record[mc_self()].waiter : shim_fiber_waiter(self),
+	    .cancel = shim_cancel_flag(self),
+	};
 }
 
 #ifndef SHIM_SCHEDULER
@@ -88,7 +99,7 @@ __attribute__((weak)) void cc__switch_away(struct cc__parker *fiber, uint64_t ti
 	mc_fail("switch_away: a thread has no other stack");
 }
 
-__attribute__((weak)) struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber)
+__attribute__((weak)) struct cc__waiter *shim_fiber_waiter(struct cc__parker *fiber)
 {
 	(void)fiber;
 	mc_fail("fiber_waiter: a thread has its own");

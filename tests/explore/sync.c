@@ -15,7 +15,7 @@ const struct cc__park_table cc__park_trusted = {buckets, 1};
 static int got[4];	/* results, by thread */
 static cc__a32 cancel;	/* of thread 0 */
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *who)
+const cc__a32 *shim_cancel_flag(struct cc__parker *who)
 {
 	return who == thread_parker(0) ? &cancel : NULL;
 }

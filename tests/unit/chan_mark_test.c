@@ -46,7 +46,7 @@ static uintptr_t place_after(CCChan *c, const struct setting *s)
 	start(&a, s, c, CC__RECV, 0);
 	serve(c, CC__RECV, 1);
 	CHECK_EQ(finish(&a), 0);
-	return c->place;
+	return c->domain;
 }
 
 TEST(a_channel_knows_whether_all_who_waited_have_one_place)
