@@ -1,0 +1,16 @@
+/* wait_fd.h - a wait for a descriptor by a fiber or by a thread. */
+#ifndef CC__SCHED_WAIT_FD_H
+#define CC__SCHED_WAIT_FD_H
+
+#include "sched/poll.h"
+
+/* The poll of the calling fiber's runtime.  NULL: a thread calls. */
+struct cc__poll *cc__poll_here(void);
+
+/* Blocks the calling thread in poll(2) until one of `events` holds.  ETIMEDOUT; ECANCELED; EBADF: fd
+ * is not open, or *ended is not 0; a thread that sets that rings `bell` (NULL: none is to be
+ * had).  `ended` may be NULL. */
+int cc__block_fd(int fd, unsigned events, cc_time deadline, struct cc__bell *bell,
+                 const cc__a32 *ended);
+
+#endif
