@@ -7,7 +7,7 @@
 
 #include "io/use.h"
 #include "os/io.h"
-#include "sched/fd_word.h"
+#include "io/fd_word.h"
 
 int cc_fd_nonblock(int fd)
 {

@@ -16,7 +16,7 @@
 #include "io/address.h"
 #include "io/use.h"
 #include "os/net.h"
-#include "sched/fd_word.h"
+#include "io/fd_word.h"
 
 #define RETRY_FIRST CC_MSEC
 #define RETRY_LAST (64 * CC_MSEC)

@@ -11,8 +11,9 @@
 #include "base/lock.h"
 #include "os/fork.h"
 #include "os/io.h"
-#include "sched/fd_word.h"
-#include "sched/wait_fd.h"
+#include "io/fd_word.h"
+#include "io/wait_fd.h"
+#include "wait/host.h"
 
 /* A thread that waits, or a call that sleeps: on its own stack. */
 struct use {

@@ -5,13 +5,13 @@
  *		err = (the system call);
  *	} while (err == EAGAIN && (err = cc__use_wait(fd, CC_FD_READ, deadline, token)) == 0);
  *
- * Fibers are listed with the records of their poll (sched/poll.h).  Threads in poll(2) and calls
+ * Fibers are listed with the records of their poll (io/poll.h).  Threads in poll(2) and calls
  * that sleep because of a shortage are listed here, in slots by number.
  *
  * USE-1  A call takes a token before its attempt.  It is listed, here or there, only if the token is
  *        still the same: otherwise the file may have become ready, or been closed, since the
  *        attempt, which is repeated.
- * USE-2  A call checks the number's word (sched/fd_word.h) and lists itself in one critical section.
+ * USE-2  A call checks the number's word (io/fd_word.h) and lists itself in one critical section.
  *        The closing thread changes the word first, so it finds the call, or the call returns EBADF.
  * USE-3  The closing thread ends each listed call of its number, with EBADF, before it closes the
  *        number.  Such a call does not use the number again. */

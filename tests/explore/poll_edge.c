@@ -1,5 +1,5 @@
 /* poll_edge.c - descriptors that the library has made: registered once, as an edge, with tokens,
- * drained sockets and cc_fd_close, on the real sched/poll.c and io/use.c.
+ * drained sockets and cc_fd_close, on the real io/poll.c and io/use.c.
  *
  * The kernel is one word: what its only number is ready for and registered for, whether a report
  * is queued, and the tag.  One shot is an edge here: a stale caller may register so.  It orders nothing but itself and what E3 promises (os/poller.h).  Callers are
@@ -7,7 +7,7 @@
  * no second one comes.
  *
  * defines: CC__FD_WORDS=4
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/poll.c sched/bell.c sched/fd_word.c io/use.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/use.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -16,8 +16,8 @@
 #include "shim_wait.h"
 #include "io/use.h"
 #include "os/io.h"
-#include "sched/fd_word.h"
-#include "sched/wait_fd.h"
+#include "io/fd_word.h"
+#include "io/wait_fd.h"
 
 #include <ccc/io.h>
 #include <ccc/task.h>
