@@ -10,7 +10,7 @@
 #include "bench.h"
 
 static const char page[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
-                           "Content-Length: 13\r\n\r\nHello, World!";
+			   "Content-Length: 13\r\n\r\nHello, World!";
 
 static long requests;	/* relaxed additions by connections that have ended */
 

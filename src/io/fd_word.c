@@ -45,7 +45,7 @@ static bool set_word(int fd, uint32_t flags, uint32_t unless, uint32_t *now)
 		if ((word & unless) != 0)
 			return false;
 		*now = next_generation(word) | flags;
-	} while (!cc__cas_weak(at, &word, *now, CC__RELEASE, CC__RELAXED));	/* see cc__fd_word */
+	} while (!cc__cas_weak(at, &word, *now, CC__RELEASE, CC__RELAXED)); /* see cc__fd_word */
 	return true;
 }
 

@@ -254,8 +254,7 @@ static int wait_on(struct cc__poll *p, struct cc__poll_record *r, int fd, unsign
 	return err;
 }
 
-/* The wait was ended.  Perhaps it was ready in time, but nobody came to look. */
-static int last_look(int fd, unsigned events, int ended)
+int cc__poll_last_look(int fd, unsigned events, int ended)
 {
 	const int err = cc__poller_block(fd, events, -1, CC_NOW);
 
@@ -295,7 +294,7 @@ static int poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadli
 		count_out(p, 1);
 	if (err == EPERM || err == EAGAIN)
 		return 0;	/* EPERM: a regular file or the like, always ready */
-	return err == ETIMEDOUT || err == ECANCELED ? last_look(fd, events, err) : err;
+	return err == ETIMEDOUT || err == ECANCELED ? cc__poll_last_look(fd, events, err) : err;
 }
 
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)

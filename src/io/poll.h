@@ -92,6 +92,10 @@ void cc__poll_fini(struct cc__poll *p);
 /* cc_wait_fd for a fiber; `deadline` is not CC_NOW.  May park. */
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline);
 
+/* A wait was ended for that reason: 0 if fd is ready all the same, because no thread came to look in
+ * time; else the reason. */
+int cc__poll_last_look(int fd, unsigned events, int ended);
+
 /* POLL-6: before an attempt. */
 uint32_t cc__poll_token(struct cc__poll *p, int fd);
 /* As cc__poll_wait, after an attempt that would have blocked.  0: try again.  EBADF: cc_fd_close is

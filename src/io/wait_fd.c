@@ -36,14 +36,6 @@ static int block_until(int fd, unsigned events, cc_time deadline, struct cc__bel
 	return EINTR;
 }
 
-/* The wait was ended.  Perhaps it was ready in time. */
-static int look_last(int fd, unsigned events, int ended)
-{
-	const int err = cc__poller_block(fd, events, -1, CC_NOW);
-
-	return err == EAGAIN ? ended : err;
-}
-
 static int block_here(struct cc__member *m, int fd, unsigned events, cc_time deadline,
                       struct cc__bell *bell, const cc__a32 *ended)
 {
@@ -59,7 +51,7 @@ static int block_here(struct cc__member *m, int fd, unsigned events, cc_time dea
 	if (cc__load(ended, CC__ACQUIRE) != 0)
 		return EBADF;
 	how = cc__load(cancelled, CC__ACQUIRE);
-	return look_last(fd, events, cc__cancel_error(how));
+	return cc__poll_last_look(fd, events, cc__cancel_error(how));
 }
 
 int cc__block_fd(int fd, unsigned events, cc_time deadline, struct cc__bell *bell,
@@ -86,8 +78,8 @@ static int block_plain(int fd, unsigned events, cc_time deadline)
 	struct cc__bell *bell = NULL;
 	int err;
 
-	if (self != NULL && *cc__member_slot(self) != NULL &&
-	    (bell = cc__bell_get(&err)) == NULL && err == ENOMEM)
+	if (self != NULL && *cc__member_slot(self) != NULL && (bell = cc__bell_get(&err)) == NULL &&
+	    err == ENOMEM)
 		return err;
 	err = cc__block_fd(fd, events, deadline, bell, NULL);
 	if (bell != NULL)

@@ -30,7 +30,7 @@ enum {
 	QUEUED = 1 << 4,	/* a report */
 	RUNG = 1 << 5,
 	CLOSED = 1 << 6,
-	ENDED = 1 << 7,		/* the peer sends no more */
+	ENDED = 1 << 7,	/* the peer sends no more */
 	TAG_SHIFT = 8,
 	TAG = 0xff << TAG_SHIFT,
 };
@@ -322,14 +322,12 @@ static void outcome(void)
 	                                       : "late");
 }
 
-#define EDGE_SCENARIO(name, ...) \
-	SCENARIO(name, .spurious = MC_NONE, .timeouts = 1, __VA_ARGS__)
+#define EDGE_SCENARIO(name, ...) SCENARIO(name, .spurious = MC_NONE, .timeouts = 1, __VA_ARGS__)
 
 /* ---- readiness against wait ---- */
 
-EDGE_SCENARIO(edge_report_wakes, .init = make,
-              .body = {read_for_ever, become_readable, look_after}, .daemon = 4,
-              .final = all_ready)
+EDGE_SCENARIO(edge_report_wakes, .init = make, .body = {read_for_ever, become_readable, look_after},
+              .daemon = 4, .final = all_ready)
 EDGE_SCENARIO(edge_report_wakes_both_readers, .init = make, .weak = 1,
               .body = {read_for_ever, read_for_ever, become_readable_and_look}, .daemon = 4,
               .final = all_ready)
@@ -371,11 +369,9 @@ static void be_readable_twice(void)
 	become_readable();
 }
 EDGE_SCENARIO(edge_second_wait, .init = make_to_take, .weak = 1,
-              .body = {read_twice, be_readable_twice, look_after}, .daemon = 4,
-              .final = all_ready)
+              .body = {read_twice, be_readable_twice, look_after}, .daemon = 4, .final = all_ready)
 EDGE_SCENARIO(edge_second_wait_after_an_attempt, .init = make_to_try, .weak = 1,
-              .body = {read_twice, be_readable_twice, look_after}, .daemon = 4,
-              .final = all_ready)
+              .body = {read_twice, be_readable_twice, look_after}, .daemon = 4, .final = all_ready)
 EDGE_SCENARIO(edge_token_taken_too_late, .init = make_with_late_tokens, .weak = 1,
               .body = {read_twice, be_readable_twice, look_after}, .daemon = 4,
               .expect = "deadlock")
@@ -559,11 +555,11 @@ static void look_after_by_tag(void)
 	}
 }
 EDGE_SCENARIO(edge_number_used_again, .init = make_registered, .weak = 1,
-              .body = {new_one_becomes_readable, read_the_new_one, look_after_by_tag},
-              .daemon = 4, .final = at_rest)
+              .body = {new_one_becomes_readable, read_the_new_one, look_after_by_tag}, .daemon = 4,
+              .final = at_rest)
 EDGE_SCENARIO(edge_stale_report, .init = make_without_tags, .weak = 1,
-              .body = {new_one_becomes_readable, read_the_new_one, look_after_by_tag},
-              .daemon = 4, .expect = "assert")
+              .body = {new_one_becomes_readable, read_the_new_one, look_after_by_tag}, .daemon = 4,
+              .expect = "assert")
 
 /* A reader of the former file is told, or reads what the number means by then; it does not sleep. */
 static void told_or_read(void)

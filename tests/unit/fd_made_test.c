@@ -9,6 +9,7 @@
 
 #include "hosts.h"
 #include "raw.h"
+#include "io/bell.h"
 #include "io/fd_word.h"
 #include "tasks.h"
 
@@ -110,6 +111,7 @@ TEST(request_to_a_made_socket_takes_one_read_and_no_registration)
 	pair_begin(&p);
 	t = spawn(h.rt, echo, &p.ours);
 	ask(p.peer, 3);
+	TEST_UNTIL(cc__poll_waiting(h.poll) == 1);
 	reads_before = cc__load(&reads, CC__RELAXED);
 	controls_before = cc__load(&controls, CC__RELAXED);
 	ask(p.peer, REQUESTS);
@@ -297,6 +299,7 @@ static void leave_drained(struct host *h, struct pair *p)
 
 	pair_begin(p);
 	t = spawn(h->rt, echo_thrice, &p->ours);
+	TEST_UNTIL(cc__poll_waiting(h->poll) == 1);
 	ask(p->peer, 3);
 	CHECK_EQ(join(t), 0);
 	CHECK_EQ(close(p->ours), 0);
@@ -357,6 +360,7 @@ TEST(file_with_the_number_of_a_made_socket_that_was_closed_behind_our_back)
 			CHECK_EQ(sleeper_join(&w.s), 0);
 			drain(moved);
 		}
+		CHECK_EQ(cc__fd_word(moved) & CC__FD_MADE, 0);
 		sleeper_start(&s, h.rt, FIBER, read_one, &moved);
 		until_parked(&s);
 		put(end[1]);
@@ -419,11 +423,15 @@ static int cancel_soon(void *nursery)
 static void use_up_descriptors(void)
 {
 	const struct rlimit few = {64, 64};
+	int err;
 
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	while (dup(0) >= 0)
 		continue;
 	CHECK_EQ(errno, EMFILE);
+	while (cc__bell_get(&err) != NULL)	/* those left by tests before */
+		continue;
+	CHECK_EQ(err, EMFILE);
 }
 
 /* In a child, which exits with the number of the step that went wrong. */
