@@ -5,6 +5,7 @@
 #ifndef CC__OS_IO_H
 #define CC__OS_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes moved into *count, which is unchanged after an error. */
@@ -12,7 +13,8 @@ int cc__io_read(int fd, void *buffer, size_t size, size_t *count);
 /* Without SIGPIPE if fd is a socket. */
 int cc__io_write(int fd, const void *buffer, size_t size, size_t *count);
 
-int cc__io_nonblock(int fd);
+/* *changed: the flag was not set. */
+int cc__io_nonblock(int fd, bool *changed);
 /* The descriptor is gone after any error but EBADF. */
 int cc__io_close(int fd);
 
