@@ -20,6 +20,7 @@
 #include <ccc/runtime.h>
 #include <ccc/select.h>
 #include <ccc/stats.h>
+#include <ccc/stream.h>
 #include <ccc/sync.h>
 #include <ccc/task.h>
 #include <ccc/token.h>
