@@ -19,6 +19,8 @@
 #include <ccc/process.h>
 #include <ccc/runtime.h>
 #include <ccc/select.h>
+#include <ccc/serve.h>
+#include <ccc/signal.h>
 #include <ccc/stats.h>
 #include <ccc/stream.h>
 #include <ccc/sync.h>

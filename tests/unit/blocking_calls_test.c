@@ -943,6 +943,39 @@ ALL_COLUMNS(memory_stream_read, .open = open_memory, .make = make_stream_read,
 ALL_COLUMNS(memory_stream_write, .open = open_memory, .make = make_stream_write,
             .close = close_stream)
 
+/* ---- servers, signals ---- */
+
+static int serve_nothing(CCStream *stream, void *user)
+{
+	(void)user;
+	return cc_serve_next(stream, CC_FOREVER);
+}
+
+static int make_serve(struct scene *s, cc_time deadline)
+{
+	(void)deadline;
+	return cc_serve(s->fd[0], serve_nothing, NULL, NULL);
+}
+EXCEPT_ITS_DEADLINE(serve, .open = open_listener, .make = make_serve, .close = close_pipe,
+                    .unlisted = true)
+
+static void open_signal(struct scene *s)
+{
+	(void)s;
+}
+
+static int make_signal_wait(struct scene *s, cc_time deadline)
+{
+	sigset_t set;
+
+	(void)s;
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	return cc_signal_wait(&set, deadline, NULL);
+}
+ALL_COLUMNS(signal_wait, .open = open_signal, .make = make_signal_wait, .close = open_signal,
+            .unlisted = true)
+
 /* ---- processes ---- */
 
 static void open_process(struct scene *s)
