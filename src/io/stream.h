@@ -21,7 +21,7 @@ struct CCStream {
 	cc_time idle;			/* changes between calls only; 0: no limit */
 	struct cc__buffer in;		/* the reader's */
 	struct cc__buffer out;		/* the writer's */
-	struct cc__connection *served;	/* constant while the handler runs (io/serve.c); or NULL */
+	struct cc__connection *served;	/* constant while the handler runs (serve/serve.c); or NULL */
 };
 
 /* Waits until the operation of that event is worth another attempt.  0, or EAGAIN (CC_NOW),
