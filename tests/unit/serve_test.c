@@ -296,7 +296,8 @@ TEST(stop_ends_idle_connections_and_answers_what_has_begun)
 	cc__store(&a.gate.open, 1, CC__RELEASE);
 	hear(busy, "wait");
 	hear_the_end(busy);
-	CHECK_EQ(app_stop(&a), ECANCELED);
+	CHECK_EQ(sleeper_join(&a.s), ECANCELED);
+	CHECK_EQ(cc_fd_close(a.listener), 0);
 	hang_up(idle);
 	hang_up(busy);
 	host_end(&h);
