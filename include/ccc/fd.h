@@ -33,8 +33,7 @@ enum {
  *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
  *               ending (cc_runtime_free)
  *   ENOMEM      no memory, or the system allows no more watches
- *   EMFILE, ENFILE   no descriptor is left for the first wait of a runtime, or of a thread inside
- *               a nursery
+ *   EMFILE, ENFILE   no descriptor is left for the first wait of a runtime
  *   ENOTSUP     in a child of fork (runtime.h)
  *
  * Any thread.  May park (an OS thread blocks in poll(2)).  Cancellation point. */
@@ -45,9 +44,8 @@ CC_API CC_MUST_CHECK int cc_wait_fd(int fd, unsigned events, cc_time deadline);
  * outside of any fiber is not woken.
  *
  * If a descriptor is closed without this call, its waiters sleep until their deadlines.  The next
- * descriptor with the same number works correctly, because every wait registers its descriptor
- * anew.  If a duplicate of the old descriptor is still open, a waiter for the new one may be woken
- * spuriously once.
+ * descriptor with the same number works correctly, because every wait by cc_wait_fd registers its
+ * descriptor anew.
  *
  * Returns 0, or
  *   EBADF       `fd` is negative

@@ -11,7 +11,10 @@
  * Ports are numbers.
  *
  * The sockets are plain descriptors, with O_NONBLOCK and FD_CLOEXEC set, and belong to the caller:
- * <ccc/io.h> reads, writes and closes them.
+ * <ccc/io.h> reads, writes and closes them.  Close them with cc_fd_close.  After close(2) the
+ * library takes the next file with that number for the socket, and a call of <ccc/io.h> may wait
+ * for it in vain, unless the number was given out by this header again, or the file is first given
+ * to cc_fd_nonblock, which sets the flag, or to cc_wait_fd.
  *
  *	int listener, fd;
  *

@@ -1,4 +1,5 @@
-/* fd.c - reading and writing: the system call first, a wait only after EAGAIN. */
+/* fd.c - reading and writing: the system call first, a wait only after EAGAIN, or before the system
+ * call if the last read has left nothing behind. */
 #include <ccc/fd.h>
 #include <ccc/io.h>
 
@@ -6,10 +7,17 @@
 
 #include "io/use.h"
 #include "os/io.h"
+#include "io/fd_word.h"
 
 int cc_fd_nonblock(int fd)
 {
-	return cc__io_nonblock(fd);
+	bool changed;
+	const int err = cc__io_nonblock(fd, &changed);
+
+	/* What the library opens has the flag from the beginning: this is another file. */
+	if (err == 0 && changed)
+		cc__fd_foreign(fd);
+	return err;
 }
 
 /* `size` is not 0. */
@@ -20,7 +28,11 @@ static int read_some(int fd, void *buffer, size_t size, size_t *n, cc_time deadl
 
 	do {
 		generation = cc__use_generation(fd);
-		if ((err = cc__io_read(fd, buffer, size, n)) != EAGAIN)
+		if (deadline != CC_NOW && cc__use_drained(fd, generation))
+			continue;
+		if ((err = cc__io_read(fd, buffer, size, n)) == 0 && *n < size)
+			cc__use_short(fd, generation);
+		if (err != EAGAIN)
 			return err == 0 && *n == 0 ? EPIPE : err;
 	} while ((err = cc__use_wait(fd, CC_FD_READ, deadline, generation)) == 0);
 	return err;

@@ -16,6 +16,7 @@
 #include "io/address.h"
 #include "io/use.h"
 #include "os/net.h"
+#include "io/fd_word.h"
 
 #define RETRY_FIRST CC_MSEC
 #define RETRY_LAST (64 * CC_MSEC)
@@ -59,6 +60,16 @@ static int set_options(int fd, int family, const CCNetOptions *o, bool listens)
 	return err;
 }
 
+/* A socket that the library will close (FD-WORD-3). */
+static int make_socket(int *fd, int family)
+{
+	const int err = cc__net_socket(fd, family);
+
+	if (err == 0)
+		cc__fd_made(*fd, family == AF_INET || family == AF_INET6 ? CC__FD_STREAM : 0);
+	return err;
+}
+
 /* ---- listen ---- */
 
 static int listen_at(int *listener, const struct cc__address *a, const CCNetOptions *o)
@@ -66,7 +77,7 @@ static int listen_at(int *listener, const struct cc__address *a, const CCNetOpti
 	const int family = a->any.sa_family;
 	int fd, err;
 
-	if ((err = cc__net_socket(&fd, family)) != 0)
+	if ((err = make_socket(&fd, family)) != 0)
 		return err;
 	if ((err = set_options(fd, family, o, true)) == 0 && (err = cc__net_bind(fd, a)) == 0 &&
 	    (err = cc__net_listen(fd, o->backlog > 0 ? o->backlog : SOMAXCONN)) == 0) {
@@ -121,6 +132,16 @@ static bool is_shortage(int err)
 	return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS;
 }
 
+/* A connection of a listener that the program has made itself may be of any kind of socket. */
+static int accept_one(int *fd, int listener)
+{
+	const int err = cc__net_accept(fd, listener);
+
+	if (err == 0)
+		cc__fd_made(*fd, cc__fd_word(listener) & CC__FD_STREAM);
+	return err;
+}
+
 int cc_net_accept(int listener, int *fd, cc_time deadline)
 {
 	cc_time span = 0;
@@ -131,7 +152,7 @@ int cc_net_accept(int listener, int *fd, cc_time deadline)
 		return EINVAL;
 	do {
 		generation = cc__use_generation(listener);
-		if ((err = cc__net_accept(fd, listener)) == EAGAIN)
+		if ((err = accept_one(fd, listener)) == EAGAIN)
 			err = cc__use_wait(listener, CC_FD_READ, deadline, generation);
 		else if (err == 0)
 			return 0;
@@ -167,7 +188,7 @@ static int dial_at(int *out, const struct cc__address *a, const CCNetOptions *o,
 {
 	int fd, err;
 
-	if ((err = cc__net_socket(&fd, a->any.sa_family)) != 0)
+	if ((err = make_socket(&fd, a->any.sa_family)) != 0)
 		return err;
 	if ((err = set_options(fd, a->any.sa_family, o, false)) == 0 &&
 	    (err = connect_to(fd, a, deadline)) == 0) {

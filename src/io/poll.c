@@ -3,52 +3,12 @@
 
 #include <errno.h>
 
-#include "os/fork.h"
-#include "wait/host.h"
-#include "base/slab.h"
+#include "io/fd_word.h"
 #include "wait/thread.h"
 
-/* waitq.user, under the record's lock: armed since it was last forgotten. */
-enum { KNOWN = 1 };
-
-/* ---- the bell ---- */
-
-static struct cc__slab bells = CC__SLAB_INIT(struct cc__bell, next);
-
-static struct cc__bell *bell_get(int *err)
-{
-	struct cc__bell *b = cc__slab_get(&bells);
-
-	*err = b == NULL ? ENOMEM : 0;
-	if (b == NULL || b->has_fd)
-		return b;
-	if ((b->fd = cc__bell_new(err)) >= 0) {
-		b->has_fd = true;
-		return b;
-	}
-	cc__slab_put(&bells, b);
-	return NULL;
-}
-
-/*      who kicks                          who runs
- *      something to be seen               cc__poller_wait silences the bell
- *      rung: was 0  (1)                   rung = 0  (2)
- *      ring the bell                      look around
- *
- * A 1 left by an earlier kick means that its ring is still to be heard, or that
- * (2) is still to come and will see what we did. */
-void cc__poll_ring(struct cc__bell *b)
-{
-	/* Release (1): what the caller did, to the acquire at (2). */
-	if (cc__xchg(&b->rung, 1, CC__RELEASE) == 0)
-		cc__bell_ring(b->fd);
-}
-
-static void heard(struct cc__bell *b)
-{
-	/* Acquire (2): pairs with the release at (1). */
-	cc__xchg(&b->rung, 0, CC__ACQUIRE);
-}
+/* waitq.user of a record: 0, or REGISTERED with the CC_FD_* and CC__POLLER_EDGE that it is
+ * registered for; LAST: an edge has been reported with CC__POLLER_LAST. */
+enum { REGISTERED = 16, LAST = 32 };
 
 /* ---- open and close ---- */
 
@@ -72,10 +32,10 @@ static int open_poll(struct cc__poll *p)
 {
 	int err;
 
-	if ((p->bell = bell_get(&err)) == NULL)
+	if ((p->bell = cc__bell_get(&err)) == NULL)
 		return err;
 	if ((err = cc__poller_open(&p->poller, p->bell->fd)) != 0) {
-		cc__slab_put(&bells, p->bell);
+		cc__bell_put(p->bell);
 		return err;
 	}
 	p->next = polls;
@@ -102,7 +62,7 @@ static int open_once(struct cc__poll *p)
 
 static size_t chunk_size(unsigned c)
 {
-	return ((size_t)CC__POLL_FIRST << c) * sizeof(struct cc__waitq);
+	return ((size_t)CC__POLL_FIRST << c) * sizeof(struct cc__poll_record);
 }
 
 void cc__poll_fini(struct cc__poll *p)
@@ -115,7 +75,7 @@ void cc__poll_fini(struct cc__poll *p)
 		p->next->from = p->from;
 	cc__unlock(&polls_lock);
 	cc__poller_close(&p->poller);
-	cc__slab_put(&bells, p->bell);
+	cc__bell_put(p->bell);
 	for (unsigned c = 0; c < CC__POLL_CHUNKS; c++)
 		if (cc__peek(&p->chunk[c]) != NULL)
 			p->allocator->free(p->allocator->context, cc__peek(&p->chunk[c]),
@@ -135,48 +95,54 @@ static unsigned place_of(int fd, size_t *at)
 }
 
 /* NULL: it has none yet. */
-static struct cc__waitq *record_of(struct cc__poll *p, int fd)
+static struct cc__poll_record *record_of(struct cc__poll *p, int fd)
 {
 	size_t at;
-	/* Acquire: pairs with the release in record_make. */
-	struct cc__waitq *chunk = cc__load(&p->chunk[place_of(fd, &at)], CC__ACQUIRE);
+	/* Acquire: pairs with the release in publish_chunk. */
+	struct cc__poll_record *chunk = cc__load(&p->chunk[place_of(fd, &at)], CC__ACQUIRE);
 
 	return chunk != NULL ? chunk + at : NULL;
+}
+
+/* Under polls_lock, which the closing thread holds while it walks: if it finds no record, the
+ * waiter that makes one sees what the closing thread did before (FD-WORD-2). */
+static bool publish_chunk(struct cc__poll *p, unsigned c, struct cc__poll_record *chunk)
+{
+	struct cc__poll_record *none = NULL;
+	bool first;
+
+	cc__lock(&polls_lock, CC__RANK_POLLS);
+	/* Release: the zeroes, to the acquire in record_of.  Relaxed: the other thread's chunk is
+	 * as good, and loaded again. */
+	first = cc__cas(&p->chunk[c], &none, chunk, CC__RELEASE, CC__RELAXED);
+	cc__unlock(&polls_lock);
+	return first;
 }
 
 static int record_make(struct cc__poll *p, int fd)
 {
 	size_t at;
 	const unsigned c = place_of(fd, &at);
-	struct cc__waitq *chunk, *none = NULL;
+	struct cc__poll_record *chunk;
 
 	/* No gigabytes for a number that means nothing. */
 	if (cc__poller_block(fd, CC_FD_READ, -1, CC_NOW) == EBADF)
 		return EBADF;
 	if ((chunk = p->allocator->alloc(p->allocator->context, chunk_size(c))) == NULL)
 		return ENOMEM;
-	/* Release: the zeroes, to the acquire in record_of.  Relaxed: the other's
-	 * chunk is as good, and loaded again. */
-	if (!cc__cas(&p->chunk[c], &none, chunk, CC__RELEASE, CC__RELAXED))
+	if (!publish_chunk(p, c, chunk))
 		p->allocator->free(p->allocator->context, chunk, chunk_size(c));
 	return 0;
 }
 
-/* ---- wait ---- */
-
-/* Under the record's lock, or after having been on the list in vain. */
-static void count_out(struct cc__poll *p, unsigned n)
-{
-	if (n > 0)
-		cc__sub(&p->waiting, n, CC__RELAXED);	/* Relaxed: a look in vain, at worst */
-}
+/* ---- registering, under the record's lock ---- */
 
 static unsigned wanted_by(const struct cc__waiter *w)
 {
 	return (unsigned)(uintptr_t)w->io;
 }
 
-/* Under the record's lock: what those on the list wait for, all together. */
+/* What the listed waiters wait for, all together. */
 static unsigned wanted(const struct cc__waitq *q)
 {
 	const struct cc__waiter *w = q->head;
@@ -189,68 +155,192 @@ static unsigned wanted(const struct cc__waitq *q)
 	return events;
 }
 
-/* Under the record's lock. */
-static int arm(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events)
+/* The next wait of cc__poll_wait_since need not ask the kernel. */
+static bool stays_registered(const struct cc__poll_record *r, uint32_t word, unsigned events)
 {
-	int err = cc__poller_arm(&p->poller, fd, events, (q->user & KNOWN) != 0);
+	events |= CC__POLLER_EDGE;
+	return r->file == word && (r->q.user & events) == events;
+}
 
-	if (err == 0)
-		q->user |= KNOWN;
+/* As a file that is not registered (P3). */
+static int register_new(struct cc__poll *p, struct cc__poll_record *r, int fd, unsigned how)
+{
+	int err = cc__poller_add(&p->poller, fd, how, ++r->tag);
+
+	return err == EEXIST ? cc__poller_change(&p->poller, fd, how, r->tag) : err;
+}
+
+/* `word` is fd's.  A file that is registered under it and is missing has been closed by close(2). */
+static int register_fd(struct cc__poll *p, struct cc__poll_record *r, int fd, uint32_t word,
+                       unsigned events)
+{
+	const bool known = r->q.user != 0 && r->file == word;
+	unsigned how = events | wanted(&r->q);
+	int err = ENOENT;
+
+	if (word & CC__FD_MADE)
+		how |= CC__POLLER_EDGE | (known ? r->q.user & (CC_FD_READ | CC_FD_WRITE) : 0);
+	if (known && (err = cc__poller_change(&p->poller, fd, how, r->tag)) == 0) {
+		r->q.user = REGISTERED | how | (r->q.user & LAST);
+		return 0;
+	}
+	if (known && err == ENOENT && (word & CC__FD_MADE)) {
+		cc__fd_foreign(fd);
+		word = cc__fd_word(fd);
+		how &= ~(unsigned)CC__POLLER_EDGE;
+	}
+	if (err == ENOENT)
+		err = register_new(p, r, fd, how);
+	r->q.user = err == 0 ? REGISTERED | how : 0;
+	r->file = word;
 	return err;
 }
 
-/* Always armed, even if the record says that it is: the number may mean another
- * file than it did then (P3).  *taken: somebody took us off the list. */
-static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events,
-                   cc_time deadline, bool *taken)
+static void report_counts(struct cc__poll_record *r)
+{
+	/* Relaxed, both: under the lock, where the count decides; a token is taken before. */
+	cc__store(&r->reports, cc__load(&r->reports, CC__RELAXED) + 1, CC__RELAXED);
+}
+
+/* ---- wait ---- */
+
+/* Under the record's lock, or after having been on the list in vain. */
+static void count_out(struct cc__poll *p, unsigned n)
+{
+	if (n > 0)
+		cc__sub(&p->waiting, n, CC__RELAXED);	/* Relaxed: a look in vain, at worst */
+}
+
+static uint32_t token_of(const struct cc__poll_record *r, uint32_t word)
+{
+	/* Relaxed: exact under the lock; else an old one ends the wait before it begins. */
+	return word + (r != NULL ? cc__load(&r->reports, CC__RELAXED) : 0);
+}
+
+/* Under the record's lock: EBADF, EAGAIN: something has happened since the attempt, or an error of
+ * register_fd.  A cc_wait_fd (`since` NULL) registers even if the record says that it is: the
+ * number may mean another file than it did then. */
+static int prepare_wait(struct cc__poll *p, struct cc__poll_record *r, int fd, unsigned events,
+                   const uint32_t *since)
+{
+	const uint32_t word = cc__fd_word(fd);
+
+	if (word & CC__FD_CLOSING)
+		return EBADF;
+	if (since != NULL && *since != token_of(r, word))
+		return EAGAIN;
+	if (since != NULL && stays_registered(r, word, events))
+		return 0;
+	return register_fd(p, r, fd, word, events);
+}
+
+/* *taken: a waker took us off the list. */
+static int wait_on(struct cc__poll *p, struct cc__poll_record *r, int fd, unsigned events,
+                   cc_time deadline, const uint32_t *since, bool *taken)
 {
 	struct cc__waiter w = {.io = (void *)(uintptr_t)events};
 	int err;
 
-	cc__lock(&q->lock, CC__RANK_WAITQ);
-	if ((err = arm(p, q, fd, wanted(q) | events)) != 0) {
-		cc__unlock(&q->lock);
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	if ((err = prepare_wait(p, r, fd, events, since)) != 0) {
+		cc__unlock(&r->q.lock);
 		return err;
 	}
-	CC_POINT("poll.armed_under_lock", q);
-	/* An event that comes from here on waits for the lock, and finds w. */
-	err = cc__wait(q, &w, deadline);
+	CC_POINT("poll.armed_under_lock", &r->q);
+	/* A report that comes from here on waits for the lock, and finds w. */
+	err = cc__wait(&r->q, &w, deadline);
 	/* Relaxed: our own waiter, off the list. */
 	*taken = cc__load(&w.reason, CC__RELAXED) != CC__REASON_NONE;
 	return err;
 }
 
-/* The wait was ended.  Perhaps it was ready in time, but nobody came to look. */
-static int last_look(int fd, unsigned events, int ended)
+int cc__poll_last_look(int fd, unsigned events, int ended)
 {
 	const int err = cc__poller_block(fd, events, -1, CC_NOW);
 
 	return err == EAGAIN ? ended : err;
 }
 
-int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
+/* The record, made if there is none. */
+static int open_record(struct cc__poll *p, int fd, struct cc__poll_record **r)
 {
-	struct cc__waitq *q;
-	bool taken = false;
 	int err;
 
 	if ((err = open_once(p)) != 0)
 		return err;
-	if ((q = record_of(p, fd)) == NULL) {
+	if ((*r = record_of(p, fd)) == NULL) {
 		if ((err = record_make(p, fd)) != 0)
 			return err;
-		q = record_of(p, fd);
+		*r = record_of(p, fd);
 	}
+	return 0;
+}
+
+static int poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline,
+                     const uint32_t *since)
+{
+	struct cc__poll_record *r;
+	bool taken = false;
+	int err;
+
+	if ((err = open_record(p, fd, &r)) != 0)
+		return err;
 	cc__add(&p->waiting, 1, CC__SEQ_CST);	/* Seq_cst: P5, before the look */
 	if (p->unattended != NULL && cc__poll_unattended(p))
 		p->unattended(p);
 	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_FD, (unsigned)fd);
-	err = wait_on(p, q, fd, events, deadline, &taken);
+	err = wait_on(p, r, fd, events, deadline, since, &taken);
 	if (!taken)
 		count_out(p, 1);
-	if (err == EPERM)
-		return 0;	/* a regular file or the like: always ready */
-	return err == ETIMEDOUT || err == ECANCELED ? last_look(fd, events, err) : err;
+	if (err == EPERM || err == EAGAIN)
+		return 0;	/* EPERM: a regular file or the like, always ready */
+	return err == ETIMEDOUT || err == ECANCELED ? cc__poll_last_look(fd, events, err) : err;
+}
+
+int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
+{
+	return poll_wait(p, fd, events, deadline, NULL);
+}
+
+/* ---- attempts ---- */
+
+uint32_t cc__poll_token(struct cc__poll *p, int fd)
+{
+	return token_of(record_of(p, fd), cc__fd_word(fd));
+}
+
+int cc__poll_wait_since(struct cc__poll *p, int fd, unsigned events, cc_time deadline,
+                        uint32_t token)
+{
+	const uint32_t word = cc__fd_word(fd);
+	const int err = poll_wait(p, fd, events, deadline, &token);
+
+	/* A wait that ended by itself, and a close that came then: the last look, or the next
+	 * attempt, may have met another file. */
+	return cc__fd_closed_since(fd, word) ? EBADF : err;
+}
+
+void cc__poll_short(struct cc__poll *p, int fd, uint32_t token)
+{
+	struct cc__poll_record *r = record_of(p, fd);
+	const uint32_t word = cc__fd_word(fd);
+
+	if (r == NULL || !(word & CC__FD_STREAM))
+		return;
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	if (stays_registered(r, word, CC_FD_READ) && !(r->q.user & LAST) &&
+	    token == token_of(r, word))
+		cc__store(&r->drained, token + 1, CC__RELAXED);	/* Relaxed: a hint, see POLL-6 */
+	cc__unlock(&r->q.lock);
+}
+
+bool cc__poll_drained(struct cc__poll *p, int fd, uint32_t token)
+{
+	struct cc__poll_record *r = record_of(p, fd);
+	/* Relaxed: if it is the token, the wait checks that under the lock. */
+	const uint32_t drained = r != NULL ? cc__load(&r->drained, CC__RELAXED) : 0;
+
+	return drained != 0 && drained == token + 1;
 }
 
 /* ---- events ---- */
@@ -291,26 +381,44 @@ static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 	return more;
 }
 
-/* True: somebody was woken.  Those who did not fit into the batch are armed for like
+/* Under the record's lock: what has to be registered again after a report. */
+static unsigned left_over(const struct cc__poll_record *r, const struct cc__batch *b)
+{
+	return (r->q.user & CC__POLLER_EDGE) == 0 || cc__batch_full(b) ? wanted(&r->q) : 0;
+}
+
+/* Under the record's lock; `refused`: the waiters that are left cannot be registered for. */
+static void take_report(struct cc__poll *p, struct cc__poll_record *r,
+                        const struct cc__poller_event *e, struct cc__batch *b, bool *refused)
+{
+	unsigned rest;
+
+	report_counts(r);
+	if (e->ready & CC__POLLER_LAST)
+		r->q.user |= LAST;
+	take_ready(&r->q, b, e->ready);
+	if ((rest = left_over(r, b)) != 0)
+		*refused = register_fd(p, r, e->fd, r->file, rest) != 0;
+	count_out(p, b->count);
+}
+
+/* True: a waiter was woken.  Waiters that did not fit into the batch are registered for like
  * the others, and what is still ready is reported again. */
 static bool wake_ready(struct cc__poll *p, const struct cc__poller_event *e)
 {
-	struct cc__waitq *q = record_of(p, e->fd);	/* it was armed, so it is there (E3) */
+	struct cc__poll_record *r = record_of(p, e->fd);	/* registered, so it is there (E3) */
 	struct cc__batch batch;
-	unsigned rest;
 	bool woken, refused = false;
 
 	cc__batch_init(&batch);
-	cc__lock(&q->lock, CC__RANK_WAITQ);
-	take_ready(q, &batch, e->ready);
-	if ((rest = wanted(q)) != 0)
-		refused = arm(p, q, e->fd, rest) != 0;
-	count_out(p, batch.count);
-	cc__unlock(&q->lock);
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	if (e->tag == r->tag)	/* P3 */
+		take_report(p, r, e, &batch, &refused);
+	cc__unlock(&r->q.lock);
 	woken = batch.count > 0 || refused;
 	cc__batch_flush(&batch);
 	while (refused)	/* they find out why, each for itself */
-		refused = wake_some(p, q);
+		refused = wake_some(p, &r->q);
 	return woken;
 }
 
@@ -345,7 +453,7 @@ void cc__poll_release(struct cc__poll *p)
 void cc__poll_sleep(struct cc__poll *p, cc_time deadline, struct cc__poll_found *found)
 {
 	found->count = cc__poller_wait(&p->poller, found->event, CC__POLL_EVENTS, deadline);
-	heard(p->bell);
+	cc__bell_heard(p->bell);
 	cc__poll_release(p);
 	CC_POINT("poll.before_wake", p);
 }
@@ -379,23 +487,24 @@ bool cc__poll_run(struct cc__poll *p, cc_time deadline)
 
 static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 {
-	struct cc__waitq *q = record_of(p, fd);
+	struct cc__poll_record *r = record_of(p, fd);
 	const unsigned before = b->count;
 
-	if (q == NULL)
+	if (r == NULL)
 		return;
-	cc__lock(&q->lock, CC__RANK_WAITQ);
-	if (q->user & KNOWN) {
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	if (r->q.user != 0)
 		cc__poller_forget(&p->poller, fd);
-		q->user &= ~(uint32_t)KNOWN;
-	}
-	while (!cc__batch_full(b) && cc__waitq_take(q, b, CC__REASON_CLOSE, EBADF))
+	r->q.user = 0;
+	r->tag++;	/* a report on its way is dropped */
+	report_counts(r);
+	while (!cc__batch_full(b) && cc__waitq_take(&r->q, b, CC__REASON_CLOSE, EBADF))
 		continue;
 	count_out(p, b->count - before);
-	cc__unlock(&q->lock);
+	cc__unlock(&r->q.lock);
 }
 
-/* A batch of those who wait for fd, wherever.  True: there may be more. */
+/* A batch of the waiters for fd, in all polls.  True: there may be more. */
 static bool forget_some(int fd)
 {
 	struct cc__batch batch;
@@ -411,68 +520,8 @@ static bool forget_some(int fd)
 	return more;
 }
 
-/* ---- threads ---- */
-
-/* In poll(2), and within a scope that may be cancelled. */
-static int block_within(struct cc__member *m, int fd, unsigned events, cc_time deadline)
+void cc__poll_forget(int fd)
 {
-	struct cc__bell *b;
-	const cc__a32 *flag;
-	uint32_t how;
-	int err;
-
-	if ((b = bell_get(&err)) == NULL)
-		return err;
-	flag = cc__member_bell(m, b);
-	/* Acquire: what was done before it was cancelled.  The bell may have been rung for
-	 * somebody who had it before. */
-	while ((how = cc__load(flag, CC__ACQUIRE)) == 0 &&
-	       (err = cc__poller_block(fd, events, b->fd, deadline)) == EINTR)
-		heard(b);
-	cc__member_bell(m, NULL);
-	cc__slab_put(&bells, b);
-	return how == 0 ? err : last_look(fd, events, cc__cancel_error(how));
-}
-
-static int block(int fd, unsigned events, cc_time deadline)
-{
-	struct cc__parker *self = cc__self();
-	struct cc__member *m = self != NULL ? *cc__member_slot(self) : NULL;
-	int err;
-
-	CC__EVENT(CC__EV_FOR, self, CC__FOR_FD_HERE, (unsigned)fd);
-	err = m != NULL ? block_within(m, fd, events, deadline)
-	                : cc__poller_block(fd, events, -1, deadline);
-	CC__EVENT(CC__EV_FOR, self, CC__FOR_NOTHING, 0);
-	return err;
-}
-
-/* ---- the public face ---- */
-
-int cc_wait_fd(int fd, unsigned events, cc_time deadline)
-{
-	struct cc__poll *p;
-
-	if (cc__forked())
-		return ENOTSUP;
-	if (events == 0 || (events & ~(unsigned)(CC_FD_READ | CC_FD_WRITE)) != 0)
-		return EINVAL;
-	if (fd < 0)
-		return EBADF;
-	if (deadline == CC_NOW)
-		return cc__poller_block(fd, events, -1, CC_NOW);
-	p = cc__poll_here();
-	return p != NULL ? cc__poll_wait(p, fd, events, deadline) : block(fd, events, deadline);
-}
-
-int cc_fd_forget(int fd)
-{
-	/* A child would disarm what its parent waits for: the set is the same. */
-	if (cc__forked())
-		return ENOTSUP;
-	if (fd < 0)
-		return EBADF;
 	while (forget_some(fd))
 		continue;
-	return 0;
 }

@@ -1,43 +1,68 @@
-/* poll.h - fibers that wait for descriptors, and whoever looks after them.
+/* poll.h - fibers that wait for descriptors, and the worker that waits in the kernel for all of them.
  *
  * A fiber lists itself with the descriptor's record and sleeps; a worker that has
  * nothing better to do waits in the kernel for all of them (cc__poll_sleep).
  *
- * P1  A waiter is listed, and its descriptor armed for everybody listed, in one hold
- *     of the record's lock.  (System calls under a lock: short ones.)
- * P2  An event takes those whom it concerns and arms for the others, in one hold
- *     again.  So nobody is listed without being armed for, but while the event that
- *     will take or re-arm it is on its way to that lock.
- * P3  A record belongs to a number, whatever file that means today.  The most that
- *     a mistake about it costs is a wake for no reason.
+ * There are two kinds of descriptors (fd_word.h), because a number tells nothing about the file
+ * behind it:
+ *
+ *   made      A call of the library has opened the file, and cc_fd_close will close it.  It is
+ *             registered with the kernel at its first wait, as an edge, and stays registered.  A
+ *             wait that follows an attempt (cc__use_wait) needs no system call.
+ *   foreign   The program may close the file with close(2) and get the same number for another
+ *             one, which the kernel does not tell.  So every wait registers it anew, for one shot:
+ *             EPOLL_CTL_MOD, which says ENOENT if the number means another file now, and then ADD.
+ *
+ * cc_wait_fd always registers anew, a made descriptor too: it promises that the file is ready now,
+ * not that something has happened since an attempt, and it is the call for programs that close by
+ * themselves.  If a made descriptor is found missing in the kernel, it is foreign from then on.
+ *
+ * A direction is registered when it is first waited for.  Both at once would wake the worker for
+ * nothing: a Unix socket reports room each time that its peer reads.
+ *
+ * P1  A waiter is listed, and its descriptor registered for all waiters listed, in one critical
+ *     section of the record's lock.  (System calls under a lock: short ones.)
+ * P2  A report takes the waiters that it concerns and, for one shot, registers for the others, in
+ *     one critical section again.  So no waiter is listed without being registered for, but while the report
+ *     that will take it or register again is on its way to that lock.
+ * P3  A record belongs to a number, whatever file that means today.  Each registration of another
+ *     file has another tag, and a report with an old tag is dropped.
  * P4  Records never move, and are freed with the whole.
- * P5  `waiting` counts those who are listed or about to be; whoever takes one off
- *     counts it out in the same hold, so a fiber that is woken no longer waits.  Raised before the
- *     look at `claimed`, and looked at after a claim was given back: a wait that
- *     begins while somebody leaves is seen by one of the two. */
+ * P5  `waiting` counts the waiters that are listed or about to be; a waker that takes one off
+ *     counts it out in the same critical section, so a fiber that is woken no longer waits.
+ *     Raised before the look at `claimed`, and looked at after a claim was given back: a wait that
+ *     begins while a worker leaves is seen by one of the two.
+ * POLL-6  A token is the number's word plus the count of its reports, both of which only grow.  A call
+ *     takes one before its attempt.  The wait begins only if the token is still the same, under
+ *     the lock: a report that came after the attempt, or a close, ends the wait before it begins.
+ * POLL-7  `drained` is the token of a read that left nothing behind.  While it is the current one, the
+ *     next call waits without an attempt.  A read that returned less than it asked for says so
+ *     only of a TCP socket whose reports have shown neither the end of what the peer sends, nor an
+ *     error, nor urgent data (a read stops at that): whatever comes later is an edge and changes the
+ *     token, and if one of these came before the read, its report is still to come or has set LAST. */
 #ifndef CC__IO_POLL_H
 #define CC__IO_POLL_H
 
 #include <ccc/runtime.h>
 
 #include "os/poller.h"
+#include "io/bell.h"
 #include "wait/cancel.h"
 
-/* What ends cc__poll_sleep from outside, or the sleep of a thread in poll(2).  Process-wide
- * and type-stable, its descriptor with it: who rings late, when the runtime has ended,
- * makes the next owner look around, and writes into nobody else's file. */
-struct cc__bell {
-	cc__a32 rung;		/* 1: no need to ring again */
-	int fd;			/* constant once has_fd */
-	bool has_fd;		/* the owner's; stays true */
-	struct cc__bell *next;	/* the slab's */
-};
-
 /* What was reported, between the sleep and the wakes. */
-enum { CC__POLL_EVENTS = 64 };
+enum { CC__POLL_EVENTS = 128 };
 struct cc__poll_found {
 	unsigned count;
 	struct cc__poller_event event[CC__POLL_EVENTS];
+};
+
+/* What is known about a number. */
+struct cc__poll_record {
+	struct cc__waitq q;	/* its `user`: how it is registered (poll.c) */
+	uint32_t file;		/* q.lock; if registered: the word it had then */
+	uint32_t tag;		/* q.lock; of the last registration */
+	cc__a32 reports;	/* POLL-6; written under q.lock */
+	cc__a32 drained;	/* POLL-7: the token + 1; 0: none.  Written under q.lock */
 };
 
 /* Chunk c holds the records of 64 << c numbers. */
@@ -57,7 +82,7 @@ struct cc__poll {
 	cc__a32 claimed;		/* 1: somebody sleeps here, or is about to */
 	cc__a32 waiting;		/* P5 */
 	/* Records by number; each chunk made when first used. */
-	CC__ATOMIC(struct cc__waitq *) chunk[CC__POLL_CHUNKS];
+	CC__ATOMIC(struct cc__poll_record *) chunk[CC__POLL_CHUNKS];
 };
 
 void cc__poll_init(struct cc__poll *p, const CCAllocator *allocator);
@@ -66,6 +91,24 @@ void cc__poll_fini(struct cc__poll *p);
 
 /* cc_wait_fd for a fiber; `deadline` is not CC_NOW.  May park. */
 int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline);
+
+/* A wait was ended for that reason: 0 if fd is ready all the same, because no thread came to look in
+ * time; else the reason. */
+int cc__poll_last_look(int fd, unsigned events, int ended);
+
+/* POLL-6: before an attempt. */
+uint32_t cc__poll_token(struct cc__poll *p, int fd);
+/* As cc__poll_wait, after an attempt that would have blocked.  0: try again.  EBADF: cc_fd_close is
+ * at work, or has closed it. */
+int cc__poll_wait_since(struct cc__poll *p, int fd, unsigned events, cc_time deadline,
+                        uint32_t token);
+/* POLL-7: the read after that token returned less than it asked for. */
+void cc__poll_short(struct cc__poll *p, int fd, uint32_t token);
+/* POLL-7: there is nothing to read. */
+bool cc__poll_drained(struct cc__poll *p, int fd, uint32_t token);
+
+/* Every wait for fd ends with EBADF, in all polls, and none is registered any more. */
+void cc__poll_forget(int fd);
 
 /* The right to sleep here, which one thread has at a time.  True: the caller has it
  * until it releases it, and a kick from then on is for it.  So a worker claims,

@@ -13,8 +13,19 @@ static int read_fd(void *stream, void *buffer, size_t size, size_t *count)
 	int err;
 
 	s->read_generation = cc__use_generation(s->fd);
-	err = cc__io_read(s->fd, buffer, size, count);
-	return err == 0 && *count == 0 ? EPIPE : err;
+	if ((err = cc__io_read(s->fd, buffer, size, count)) != 0)
+		return err;
+	if (*count < size)
+		cc__use_short(s->fd, s->read_generation);
+	return *count == 0 ? EPIPE : 0;
+}
+
+bool cc__stream_drained(CCStream *s)
+{
+	if (s->fd < 0)
+		return false;
+	s->read_generation = cc__use_generation(s->fd);
+	return cc__use_drained(s->fd, s->read_generation);
 }
 
 static int write_fd(void *stream, const void *buffer, size_t size, size_t *count)
@@ -62,7 +73,7 @@ int cc_stream_open(CCStream **stream, int fd)
 
 	if (stream == NULL)
 		return EINVAL;
-	if ((err = cc__io_nonblock(fd)) != 0 ||
+	if ((err = cc_fd_nonblock(fd)) != 0 ||
 	    (err = cc_stream_new(&s, &descriptor, stream)) != 0)
 		return err;
 	s->object = s;

@@ -27,6 +27,10 @@ static int fill_more(CCStream *s, size_t want, cc_time deadline)
 	int err;
 
 	do {
+		if (deadline != CC_NOW && cc__stream_drained(s)) {
+			cc__buffer_release(in);
+			continue;
+		}
 		n = 0;
 		if (!cc__buffer_reserve(in, want))
 			return ENOMEM;
@@ -50,6 +54,8 @@ static int read_through(CCStream *s, void *to, size_t size, size_t *n, cc_time d
 	cc__buffer_release(&s->in);
 	do {
 		*n = 0;
+		if (deadline != CC_NOW && cc__stream_drained(s))
+			continue;
 		err = s->backend->read(s->object, to, size, n);
 		if (err != EAGAIN)
 			return err == 0 && *n == 0 ? EPIPE : err;

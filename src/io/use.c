@@ -1,8 +1,7 @@
-/* use.c - the slots, waiting, and closing. */
+/* use.c - waiting after an attempt, and closing. */
 #include "io/use.h"
 
 #include <ccc/fd.h>
-#include <ccc/fiber.h>
 #include <ccc/io.h>
 #include <ccc/task.h>
 
@@ -12,21 +11,22 @@
 #include "base/lock.h"
 #include "os/fork.h"
 #include "os/io.h"
+#include "io/fd_word.h"
+#include "io/wait_fd.h"
+#include "wait/host.h"
 
-/* A call that waits, or a thread that closes: on its own stack. */
+/* A thread that waits, or a call that sleeps: on its own stack. */
 struct use {
 	struct use *next, **from;	/* the slot's lock */
 	int fd;				/* constant */
-	bool in_poller;			/* constant: cc_fd_forget wakes it */
-	bool closed;			/* the slot's lock; USE-3 */
+	struct cc__bell *bell;		/* constant; NULL: it looks by itself */
+	cc__a32 closed;			/* 1: USE-3; written under the slot's lock */
 };
 
 enum { SLOTS = 64 };
 struct slot {
 	struct cc__lock lock;
-	cc__a32 generation;	/* written under the lock */
-	struct use *waiting;	/* the lock */
-	struct use *closing;	/* the lock */
+	struct use *uses;	/* the lock */
 } __attribute__((aligned(64)));
 
 static struct slot slots[SLOTS];
@@ -36,54 +36,55 @@ static struct slot *slot_of_fd(int fd)
 	return &slots[(unsigned)fd % SLOTS];
 }
 
-/* ---- lists, under the slot's lock ---- */
-
-static void use_push(struct use **list, struct use *u)
-{
-	u->next = *list;
-	u->from = list;
-	if (u->next != NULL)
-		u->next->from = &u->next;
-	*list = u;
-}
-
-static void use_remove(struct use *u)
-{
-	*u->from = u->next;
-	if (u->next != NULL)
-		u->next->from = u->from;
-}
-
-static bool being_closed(const struct slot *s, int fd)
-{
-	const struct use *u = s->closing;
-
-	while (u != NULL && u->fd != fd)
-		u = u->next;
-	return u != NULL;
-}
-
-/* ---- waiting ---- */
+/* ---- fibers ---- */
 
 uint32_t cc__use_generation(int fd)
 {
-	/* Acquire: the attempt comes after.  Pairs with the unlock in cc_fd_close: a call that reads
-	 * the new value finds the number closed. */
-	return cc__load(&slot_of_fd(fd)->generation, CC__ACQUIRE);
+	struct cc__poll *p;
+
+	if (fd < 0)
+		return 0;
+	p = cc__poll_here();
+	return p != NULL ? cc__poll_token(p, fd) : cc__fd_word(fd);
 }
 
-/* 0: u is listed.  EAGAIN: the attempt is to be repeated.  EBADF. */
-static int use_enter(struct slot *s, struct use *u, uint32_t generation)
+void cc__use_short(int fd, uint32_t generation)
 {
+	struct cc__poll *p;
+
+	if ((cc__fd_word(fd) & CC__FD_STREAM) && (p = cc__poll_here()) != NULL)
+		cc__poll_short(p, fd, generation);
+}
+
+int cc__use_drained(int fd, uint32_t generation)
+{
+	struct cc__poll *p;
+
+	return fd >= 0 && (cc__fd_word(fd) & CC__FD_STREAM) && (p = cc__poll_here()) != NULL &&
+	       cc__poll_drained(p, fd, generation);
+}
+
+/* ---- threads and sleepers ---- */
+
+/* 0: u is listed.  EAGAIN: the attempt is to be repeated.  EBADF.  `word` is that of the attempt. */
+static int use_enter(struct slot *s, struct use *u, uint32_t word)
+{
+	uint32_t now;
 	int err = 0;
 
 	cc__lock(&s->lock, CC__RANK_USES);
-	if (being_closed(s, u->fd))
+	now = cc__fd_word(u->fd);
+	if (now & CC__FD_CLOSING) {
 		err = EBADF;
-	else if (cc__load(&s->generation, CC__RELAXED) != generation)	/* Relaxed: the lock */
+	} else if (now != word) {
 		err = EAGAIN;
-	else
-		use_push(&s->waiting, u);
+	} else {
+		u->next = s->uses;
+		u->from = &s->uses;
+		if (u->next != NULL)
+			u->next->from = &u->next;
+		s->uses = u;
+	}
 	cc__unlock(&s->lock);
 	return err;
 }
@@ -92,15 +93,37 @@ static int use_enter(struct slot *s, struct use *u, uint32_t generation)
 static bool use_leave(struct slot *s, struct use *u)
 {
 	cc__lock(&s->lock, CC__RANK_USES);
-	use_remove(u);
+	*u->from = u->next;
+	if (u->next != NULL)
+		u->next->from = u->from;
 	cc__unlock(&s->lock);
-	return u->closed;
+	return cc__load(&u->closed, CC__RELAXED) != 0;	/* Relaxed: the lock */
+}
+
+static int block_listed(struct use *u, unsigned events, cc_time deadline, uint32_t word)
+{
+	int err = use_enter(slot_of_fd(u->fd), u, word);
+
+	if (err != 0)
+		return err == EAGAIN ? 0 : err;
+	err = cc__block_fd(u->fd, events, deadline, u->bell, &u->closed);
+	return use_leave(slot_of_fd(u->fd), u) ? EBADF : err;
+}
+
+static int use_block(int fd, unsigned events, cc_time deadline, uint32_t word)
+{
+	int err;
+	struct use u = {.fd = fd, .bell = cc__bell_get(&err)};
+
+	err = block_listed(&u, events, deadline, word);
+	if (u.bell != NULL)
+		cc__bell_put(u.bell);
+	return err;
 }
 
 int cc__use_wait(int fd, unsigned events, cc_time deadline, uint32_t generation)
 {
-	struct use u = {.fd = fd, .in_poller = cc_fiber_id() != 0};
-	int err;
+	struct cc__poll *p;
 
 	if (fd < 0)
 		return EBADF;
@@ -108,10 +131,9 @@ int cc__use_wait(int fd, unsigned events, cc_time deadline, uint32_t generation)
 		return EAGAIN;
 	if (cc__forked())
 		return ENOTSUP;
-	if ((err = use_enter(slot_of_fd(fd), &u, generation)) != 0)
-		return err == EAGAIN ? 0 : err;
-	err = cc_wait_fd(fd, events, deadline);
-	return use_leave(slot_of_fd(fd), &u) ? EBADF : err;
+	p = cc__poll_here();
+	return p != NULL ? cc__poll_wait_since(p, fd, events, deadline, generation)
+	                 : use_block(fd, events, deadline, generation);
 }
 
 int cc__use_sleep(int fd, cc_time when, uint32_t generation)
@@ -121,7 +143,9 @@ int cc__use_sleep(int fd, cc_time when, uint32_t generation)
 
 	if (cc__forked())
 		return ENOTSUP;
-	if ((err = use_enter(slot_of_fd(fd), &u, generation)) != 0)
+	if (cc__use_generation(fd) != generation)
+		return 0;
+	if ((err = use_enter(slot_of_fd(fd), &u, cc__fd_word(fd))) != 0)
 		return err == EAGAIN ? 0 : err;
 	err = cc_sleep_until(when);
 	return use_leave(slot_of_fd(fd), &u) ? EBADF : err;
@@ -129,65 +153,33 @@ int cc__use_sleep(int fd, cc_time when, uint32_t generation)
 
 /* ---- closing ---- */
 
-/* Marks the calls that wait for fd.  True: one of them may be in the poller. */
-static bool mark_waiting(struct slot *s, int fd)
-{
-	bool some = false;
-
-	cc__lock(&s->lock, CC__RANK_USES);
-	for (struct use *u = s->waiting; u != NULL; u = u->next)
-		if (u->fd == fd) {
-			u->closed = true;
-			some |= u->in_poller;
-		}
-	cc__unlock(&s->lock);
-	return some;
-}
-
-/* A marked call may have entered the list and not yet the poller, where a wake finds it.  So it
- * is woken again until it has left.  The caller may be cancelled, so that it does not sleep: it
- * yields in each round. */
+/* The bells are rung under the lock, because a call that has left gives its bell to another. */
 static void end_uses(struct slot *s, int fd)
 {
-	enum { YIELDS = 64 };
-
-	for (unsigned round = 0; mark_waiting(s, fd); round++) {
-		cc_fd_forget(fd);
-		cc_yield();
-		if (round >= YIELDS)
-			cc_sleep_until(cc_after(100 * CC_USEC));
-	}
-	cc_fd_forget(fd);	/* waits by cc_wait_fd, and the poller's own record */
-}
-
-static bool begin_close(struct slot *s, struct use *u)
-{
-	bool first;
-
 	cc__lock(&s->lock, CC__RANK_USES);
-	if ((first = !being_closed(s, u->fd)))
-		use_push(&s->closing, u);
+	for (struct use *u = s->uses; u != NULL; u = u->next)
+		if (u->fd == fd) {
+			/* Release: to the acquire in block_until. */
+			cc__store(&u->closed, 1, CC__RELEASE);
+			if (u->bell != NULL)
+				cc__poll_ring(u->bell);
+		}
 	cc__unlock(&s->lock);
-	return first;
 }
 
 int cc_fd_close(int fd)
 {
-	struct slot *s = slot_of_fd(fd);
-	struct use u = {.fd = fd};
+	uint32_t word;
 	int err;
 
 	/* A child has no other thread that could wait, and perhaps a lock that its parent held. */
 	if (fd < 0 || cc__forked())
 		return cc__io_close(fd);
-	if (!begin_close(s, &u))
+	if (!cc__fd_close_begin(fd, &word))
 		return EBADF;
-	end_uses(s, fd);
+	end_uses(slot_of_fd(fd), fd);
+	cc__poll_forget(fd);
 	err = cc__io_close(fd);
-	cc__lock(&s->lock, CC__RANK_USES);
-	use_remove(&u);
-	/* Release: pairs with cc__use_generation, after the close. */
-	cc__store(&s->generation, cc__load(&s->generation, CC__RELAXED) + 1, CC__RELEASE);
-	cc__unlock(&s->lock);
+	cc__fd_close_end(fd, word);
 	return err;
 }

@@ -1,27 +1,36 @@
-/* use.h - which calls wait for a descriptor, so that closing it ends all of them.
+/* use.h - calls that try a system call and wait only if it would block.
  *
- * Numbers are hashed to slots.  A slot has a list of the calls that wait, a list of the numbers
- * that are being closed, and a generation.
+ *	do {
+ *		token = cc__use_generation(fd);
+ *		err = (the system call);
+ *	} while (err == EAGAIN && (err = cc__use_wait(fd, CC_FD_READ, deadline, token)) == 0);
  *
- * USE-1  A call reads the generation before it tries its system call.  It enters the list before
- *        it waits, unless the generation has changed since: then the attempt may have been made
- *        on a file that is closed, and is repeated.
- * USE-2  While a number is being closed no call enters the list for it.
- * USE-3  The closing thread marks each listed call of its number.  A marked call returns EBADF,
- *        and does not use the number again.
- * USE-4  The number is closed when no marked call can be in the poller any more, so no call
- *        waits for a number that means another file.  The generation changes after the close. */
+ * Fibers are listed with the records of their poll (io/poll.h).  Threads in poll(2) and calls
+ * that sleep because of a shortage are listed here, in slots by number.
+ *
+ * USE-1  A call takes a token before its attempt.  It is listed, here or there, only if the token is
+ *        still the same: otherwise the file may have become ready, or been closed, since the
+ *        attempt, which is repeated.
+ * USE-2  A call checks the number's word (io/fd_word.h) and lists itself in one critical section.
+ *        The closing thread changes the word first, so it finds the call, or the call returns EBADF.
+ * USE-3  The closing thread ends each listed call of its number, with EBADF, before it closes the
+ *        number.  Such a call does not use the number again. */
 #ifndef CC__IO_USE_H
 #define CC__IO_USE_H
 
 #include <ccc/base.h>
 
-/* For cc__use_wait and cc__use_sleep: read before the attempt (USE-1). */
+/* The token for cc__use_wait, cc__use_sleep and cc__use_short: before the attempt (USE-1). */
 uint32_t cc__use_generation(int fd);
 
 /* Waits until one of `events` (CC_FD_*) holds.  0: try again.  EAGAIN (CC_NOW), ETIMEDOUT,
  * ECANCELED, EBADF and the other errors of cc_wait_fd.  May park. */
 int cc__use_wait(int fd, unsigned events, cc_time deadline, uint32_t generation);
+
+/* The read after that token returned fewer bytes than it asked for. */
+void cc__use_short(int fd, uint32_t generation);
+/* An attempt to read would block, as far as is known, so it can be left out before cc__use_wait. */
+int cc__use_drained(int fd, uint32_t generation);
 
 /* Sleeps until `when` because the attempt found a shortage.  0: try again.  ETIMEDOUT: a
  * nursery's deadline; ECANCELED; EBADF: fd was closed.  May park. */

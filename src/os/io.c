@@ -119,13 +119,14 @@ int cc__io_shutdown(int fd, bool reading, bool writing)
 	return shutdown(fd, how) < 0 ? errno : 0;
 }
 
-int cc__io_nonblock(int fd)
+int cc__io_nonblock(int fd, bool *changed)
 {
 	const int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0)
 		return errno;
-	if ((flags & O_NONBLOCK) != 0)
+	*changed = (flags & O_NONBLOCK) == 0;
+	if (!*changed)
 		return 0;
 	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? errno : 0;
 }

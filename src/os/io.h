@@ -24,7 +24,8 @@ int cc__io_send_file(int fd, int file, int64_t *offset, size_t size, bool blocke
 /* Both false: nothing to do. */
 int cc__io_shutdown(int fd, bool reading, bool writing);
 
-int cc__io_nonblock(int fd);
+/* *changed: the flag was not set. */
+int cc__io_nonblock(int fd, bool *changed);
 /* The descriptor is gone after any error but EBADF. */
 int cc__io_close(int fd);
 

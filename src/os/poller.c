@@ -17,10 +17,10 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-/* What the kernel gives back with an event: the descriptor, or this. */
+/* What the kernel gives back with an event: tag << 32 | descriptor, or this, which is none. */
 #define THE_BELL UINT64_MAX
 
-enum { EVENTS_MAX = 64 };
+enum { EVENTS_MAX = 128 };
 
 /* The time left until deadline, in the form that system calls take; NULL: no end. */
 static struct timespec *left_until(cc_time deadline, struct timespec *t)
@@ -95,30 +95,40 @@ void cc__poller_close(struct cc__poller *p)
 	cc__quiet_end();
 }
 
-static int control(const struct cc__poller *p, int how, int fd, unsigned events)
+/* An edge is reported for urgent data too, and for the end of what the peer sends: a report tells
+ * whether a short read is the last word (CC__POLLER_LAST). */
+static uint32_t mask_of(unsigned events)
 {
-	struct epoll_event e = {.events = EPOLLONESHOT, .data.u64 = (uint64_t)fd};
-	int err;
+	const bool edge = (events & CC__POLLER_EDGE) != 0;
+	uint32_t mask = edge ? EPOLLET : EPOLLONESHOT;
 
 	if (events & CC_FD_READ)
-		e.events |= EPOLLIN;
+		mask |= edge ? EPOLLIN | EPOLLRDHUP | EPOLLPRI : EPOLLIN;
 	if (events & CC_FD_WRITE)
-		e.events |= EPOLLOUT;
+		mask |= EPOLLOUT;
+	return mask;
+}
+
+static int control(const struct cc__poller *p, int how, int fd, unsigned events, uint32_t tag)
+{
+	struct epoll_event e = {.events = mask_of(events),
+	                        .data.u64 = (uint64_t)tag << 32 | (uint32_t)fd};
+	int err;
+
 	cc__quiet_begin();
 	err = epoll_ctl(p->epoll, how, fd, &e) == 0 ? 0 : errno;
 	cc__quiet_end();
-	return err;
+	return err == ENOSPC ? ENOMEM : err;
 }
 
-int cc__poller_arm(const struct cc__poller *p, int fd, unsigned events, bool again)
+int cc__poller_add(const struct cc__poller *p, int fd, unsigned events, uint32_t tag)
 {
-	int err = control(p, again ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, events);
+	return control(p, EPOLL_CTL_ADD, fd, events, tag);
+}
 
-	if (err == ENOENT)
-		err = control(p, EPOLL_CTL_ADD, fd, events);
-	else if (err == EEXIST)
-		err = control(p, EPOLL_CTL_MOD, fd, events);
-	return err == ENOSPC ? ENOMEM : err;
+int cc__poller_change(const struct cc__poller *p, int fd, unsigned events, uint32_t tag)
+{
+	return control(p, EPOLL_CTL_MOD, fd, events, tag);
 }
 
 void cc__poller_forget(const struct cc__poller *p, int fd)
@@ -165,11 +175,13 @@ static unsigned ready_of(uint32_t events)
 {
 	unsigned ready = 0;
 
+	if (events & (EPOLLRDHUP | EPOLLPRI))
+		ready |= CC_FD_READ | CC__POLLER_LAST;
 	if (events & EPOLLIN)
 		ready |= CC_FD_READ;
 	if (events & EPOLLOUT)
 		ready |= CC_FD_WRITE;
-	return events & (EPOLLERR | EPOLLHUP) ? CC_FD_READ | CC_FD_WRITE : ready;
+	return events & (EPOLLERR | EPOLLHUP) ? CC_FD_READ | CC_FD_WRITE | CC__POLLER_LAST : ready;
 }
 
 unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *events, unsigned most,
@@ -182,8 +194,10 @@ unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *ev
 
 	for (int i = 0; i < n; i++)	/* n is -1 after a signal */
 		if (e[i].data.u64 != THE_BELL)
-			events[count++] = (struct cc__poller_event){.fd = (int)e[i].data.u64,
-			                                            .ready = ready_of(e[i].events)};
+			events[count++] = (struct cc__poller_event){
+			    .fd = (int)(uint32_t)e[i].data.u64,
+			    .tag = (uint32_t)(e[i].data.u64 >> 32),
+			    .ready = ready_of(e[i].events)};
 		else if (deadline != CC_NOW)
 			silence(p->bell);
 	return count;

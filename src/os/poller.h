@@ -1,14 +1,16 @@
 /* poller.h - the kernel tells which descriptors are ready.
  *
- * E1  One shot: what is armed is reported once and then silent until it is armed
- *     again.  Arming what is ready already reports it.
- * E2  Arming replaces what the descriptor was armed for before.  Whatever is left
- *     over of a closed one with the same number does not matter to it, but may
- *     be reported once as if it were the new one.
- * E3  Who gets a report sees what was done before the descriptor was armed: the kernel
- *     passes it on under a lock of its own.
- * E4  The bell is a descriptor that ends a wait.  Rung while nobody waits, it ends
- *     the next one.  Only who waits silences it, not who looks (CC_NOW). */
+ * A descriptor is registered in one of two ways, and changed from one to the other at any time:
+ *
+ * E1  One shot: it is reported once and then silent until it is registered again.  Edge
+ *     (CC__POLLER_EDGE): it stays registered, and is reported each time that something happens to
+ *     it.  Either way a registration of what is ready already reports it.
+ * E2  A report has the tag of the last registration.  A file that was closed while a duplicate of
+ *     it stays open may still be reported, with the tag it had.
+ * E3  A thread that gets a report sees what was done before the descriptor was registered: the
+ *     kernel passes it on under a lock of its own.
+ * E4  The bell is a descriptor that ends a wait.  Rung while no thread waits, it ends
+ *     the next wait.  Only a thread that waits silences it, not one that looks (CC_NOW). */
 #ifndef CC__OS_POLLER_H
 #define CC__OS_POLLER_H
 
@@ -21,9 +23,16 @@ struct cc__poller {
 	int bell;
 };
 
+/* Beside CC_FD_* in `events`: the way to register. */
+enum { CC__POLLER_EDGE = 4 };
+/* Beside CC_FD_READ in `ready`, of an edge: the peer sends no more, or there is an error or urgent
+ * data.  From then on there may be something to read although a read returned less than it could. */
+enum { CC__POLLER_LAST = 8 };
+
 struct cc__poller_event {
 	int fd;
-	unsigned ready;	/* CC_FD_*; both after an error or a hang-up */
+	uint32_t tag;
+	unsigned ready;	/* CC_FD_*, both after an error or a hang-up; CC__POLLER_LAST */
 };
 
 /* A bell: -1 and the reason in *err if there is none to be had. */
@@ -34,10 +43,11 @@ void cc__bell_ring(int bell);
 int cc__poller_open(struct cc__poller *p, int bell);
 void cc__poller_close(struct cc__poller *p);
 
-/* Report fd once when one of `events` holds (E1).  `again`: it has been armed
- * before, a guess that saves a system call if it is right.  EBADF; EPERM: always
- * ready, there is nothing to report; ENOMEM. */
-int cc__poller_arm(const struct cc__poller *p, int fd, unsigned events, bool again);
+/* Registers fd (E1, E2).  `events`: CC_FD_* and perhaps CC__POLLER_EDGE.  EEXIST: that file is
+ * registered under that number.  EBADF; EPERM: always ready, there is nothing to report; ENOMEM. */
+int cc__poller_add(const struct cc__poller *p, int fd, unsigned events, uint32_t tag);
+/* The same for a file that is registered.  ENOENT: it is not, or not under that number. */
+int cc__poller_change(const struct cc__poller *p, int fd, unsigned events, uint32_t tag);
 void cc__poller_forget(const struct cc__poller *p, int fd);
 
 /* Wait for something to report, at most until `deadline`.  The number of events,

@@ -103,11 +103,12 @@ int cc_serve_next(CCStream *stream, cc_time deadline)
 		return EINVAL;
 	if (cc__buffer_held(&stream->in) > 0)
 		return 0;
-	if ((err = cc_stream_flush(stream, deadline)) != 0 ||
-	    (err = cc_stream_peek(stream, 1, &data, &n, CC_NOW)) != EAGAIN || deadline == CC_NOW)
+	if ((err = cc_stream_flush(stream, deadline)) != 0)
 		return err;
-	if (!idle_enter(c))
-		return ECANCELED;
+	if (deadline == CC_NOW)
+		return cc_stream_peek(stream, 1, &data, &n, CC_NOW);
+	if (!idle_enter(c))	/* what has arrived is answered */
+		return cc_stream_peek(stream, 1, &data, &n, CC_NOW) == 0 ? 0 : ECANCELED;
 	err = cc_stream_peek(stream, 1, &data, &n, deadline);
 	return idle_leave(c) && err == EPIPE ? ECANCELED : err;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "io/fd_word.h"
 #include "io/use.h"
 #include "os/signal.h"
 
@@ -32,6 +33,7 @@ int cc_signal_wait(const sigset_t *set, cc_time deadline, int *which)
 		return EINVAL;
 	if ((err = cc__signal_open(&fd, set)) != 0)
 		return err;
+	cc__fd_made(fd, 0);
 	err = take_signal(fd, deadline, &taken);
 	cc_fd_close(fd);
 	if (err == 0 && which != NULL)

@@ -5,7 +5,10 @@
  * the bell.  It orders nothing but itself and what E3 promises (os/poller.h).  Waiters are threads, which cc__poll does
  * not tell from fibers.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c */
+ * The descriptor is a foreign one: registered for one shot at each wait.  poll_edge.c has the others.
+ *
+ * defines: CC__FD_WORDS=4
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/wait_fd.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -31,6 +34,8 @@ enum {
 	CLOSED = 1 << 4,
 	RUNG = 1 << 5,
 	FILE_ONLY = 1 << 6,	/* a regular file: not to be armed */
+	TAG_SHIFT = 8,
+	TAG = 0xff << TAG_SHIFT,	/* of the last registration */
 };
 enum { FD = 0 };
 static cc__a32 kernel;
@@ -86,17 +91,22 @@ void cc__poller_close(struct cc__poller *p)
 	(void)p;
 }
 
-int cc__poller_arm(const struct cc__poller *p, int fd, unsigned events, bool again)
+int cc__poller_change(const struct cc__poller *p, int fd, unsigned events, uint32_t tag)
 {
 	const uint32_t w = kernel_look();
 
-	(void)p, (void)again;
-	MC_ASSERT(fd == FD);
+	(void)p;
+	MC_ASSERT(fd == FD && !(events & CC__POLLER_EDGE));
 	if (w & (CLOSED | FILE_ONLY))
 		return w & CLOSED ? EBADF : EPERM;
-	kernel_change(ARMED, events);
+	kernel_change(ARMED | TAG, events | tag << TAG_SHIFT);
 	cc__add(&arms, 1, CC__RELAXED);
 	return 0;
+}
+
+int cc__poller_add(const struct cc__poller *p, int fd, unsigned events, uint32_t tag)
+{
+	return cc__poller_change(p, fd, events, tag);
 }
 
 void cc__poller_forget(const struct cc__poller *p, int fd)
@@ -111,7 +121,8 @@ static unsigned take_report(struct cc__poller_event *event)
 	uint32_t w = kernel_look();
 
 	do
-		*event = (struct cc__poller_event){.fd = FD, .ready = reports(w)};
+		*event = (struct cc__poller_event){
+		    .fd = FD, .tag = (w & TAG) >> TAG_SHIFT, .ready = reports(w)};
 	while (reports(w) != 0 &&
 	       /* Acquire: E3, from who armed it. */
 	       !cc__cas(&kernel, &w, w & ~(uint32_t)ARMED, CC__ACQUIRE, CC__RELAXED));
@@ -197,7 +208,7 @@ static void look_after(void)
 
 static struct cc__waitq *record_of_fd(void)
 {
-	return cc__peek(&poll->chunk[0]) + FD;
+	return &cc__peek(&poll->chunk[0])[FD].q;
 }
 
 static int got[MC_THREADS];	/* each waiter's own */

@@ -139,11 +139,12 @@ TEST(poller_reports_in_milliseconds_too)
 	set_begin(&s);
 	new_pipe(end);
 	kernel.old = true;
-	CHECK_EQ(cc__poller_arm(&s.poller, end[0], CC_FD_READ, false), 0);
+	CHECK_EQ(cc__poller_add(&s.poller, end[0], CC_FD_READ, 7), 0);
 	CHECK_EQ(wait_in(&s, &e, CC_FOREVER), 0);
 	put(end[1]);
 	CHECK_EQ(wait_in(&s, &e, CC_FOREVER), 1);
 	CHECK_EQ(e.fd, end[0]);
+	CHECK_EQ(e.tag, 7);
 	CHECK_EQ(e.ready, CC_FD_READ);
 	kernel.old = false;
 	close_both(end);
@@ -197,14 +198,14 @@ TEST(poller_reports_a_hang_up_as_ready_both_ways)
 		new_pipe(end);
 		if (closed == 0)
 			fill(end[1]);
-		CHECK_EQ(cc__poller_arm(&s.poller, end[1 - closed],
-		                        closed == 0 ? CC_FD_WRITE : CC_FD_READ, false),
+		CHECK_EQ(cc__poller_add(&s.poller, end[1 - closed],
+		                        closed == 0 ? CC_FD_WRITE : CC_FD_READ, 7),
 		         0);
 		CHECK_EQ(wait_in(&s, &e, CC_NOW), 0);
 		CHECK_EQ(close(end[closed]), 0);
 		CHECK_EQ(wait_in(&s, &e, CC_NOW), 1);
 		CHECK_EQ(e.fd, end[1 - closed]);
-		CHECK_EQ(e.ready, CC_FD_READ | CC_FD_WRITE);
+		CHECK_EQ(e.ready, CC_FD_READ | CC_FD_WRITE | CC__POLLER_LAST);
 		CHECK_EQ(close(end[1 - closed]), 0);
 		set_end(&s);
 	}
