@@ -55,8 +55,9 @@ int cc__io_readv(int fd, const struct iovec *part, unsigned parts, size_t *count
 
 static ssize_t writev_once(int fd, const struct iovec *part, unsigned parts)
 {
-	/* sendmsg only reads the pieces. */
-	const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)part, .msg_iovlen = parts};
+	/* sendmsg only reads the pieces.  Their number is an int or a size_t, by C library. */
+	const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)part,
+	                         .msg_iovlen = (uint16_t)parts};
 	const ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	return n < 0 && errno == ENOTSOCK ? writev(fd, part, (int)parts) : n;
