@@ -1,54 +1,81 @@
-/* echo_server.c - a server on plain sockets: a task for each connection.  Its clients are in here
- * as well, so that it can run by itself; when they have ended, it does. */
+/* echo_server.c - a server that sends every line back: a task for each connection, with limits.  Its
+ * clients are in here as well, so that it can run by itself; when they have ended, it does.
+ *
+ * cc_serve accepts, waits if descriptors are used up, and keeps one client's error from the others.
+ * A client has 5 s to send a line once it has begun one, and 30 s between two lines. */
 #include <stdio.h>
 #include <string.h>
 
-#include "sockets.h"
+#include <ccc/ccc.h>
 
-enum { CLIENTS = 20 };
+enum { CLIENTS = 20, LINE_MAX_SIZE = 256 };
 
-static cc_task_fn(echo, int fd;)
+struct limits {
+	cc_time line, between;
+};
+
+/* Echoes one line.  A longer one ends the connection with EMSGSIZE. */
+static int echo_line(CCStream *stream, cc_time deadline)
 {
-	char text[256];
+	char line[LINE_MAX_SIZE];
+	size_t n;
 
-	for (ssize_t n; (n = move(self->fd, CC_FD_READ, text, sizeof text)) > 0;)
-		move(self->fd, CC_FD_WRITE, text, (size_t)n);
-	return close(self->fd);
+	cc_try(cc_stream_read_line(stream, line, sizeof line, &n, deadline));
+	cc_try(cc_stream_write(stream, line, n, NULL, deadline));
+	return cc_stream_write(stream, "\n", 1, NULL, deadline);
 }
 
-static cc_task_fn(serve, CCNursery *n; int fd;)
+/* cc_serve_next sends what has been written, waits for the next line and ends the loop when the
+ * server stops. */
+static cc_serve_fn(echo, struct limits *limits)
 {
-	for (int fd; cc_wait_fd(self->fd, CC_FD_READ, CC_FOREVER) == 0;)
-		if ((fd = accept4(self->fd, NULL, NULL, SOCK_NONBLOCK)) >= 0)
-			cc_spawn(self->n, echo, .fd = fd);
-	return close(self->fd);
+	int err = 0;
+
+	while (err == 0 && (err = cc_serve_next(stream, cc_after(limits->between))) == 0)
+		err = echo_line(stream, cc_after(limits->line));
+	return err;
 }
 
-static cc_task_fn(ask, struct sockaddr_in server; int *right;)
+static cc_task_fn(serve, int listener;)
 {
-	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	char text[16] = "hello?", answer[16] = "";
+	struct limits limits = {.line = 5 * CC_SEC, .between = 30 * CC_SEC};
+	const CCServeOptions options = {.connections = 1000, .idle = 30 * CC_SEC, .grace = CC_SEC};
 
-	connect(fd, (struct sockaddr *)&self->server, sizeof self->server);
-	if (cc_wait_fd(fd, CC_FD_WRITE, CC_FOREVER) == 0) {
-		move(fd, CC_FD_WRITE, text, strlen(text));
-		move(fd, CC_FD_READ, answer, sizeof answer - 1);
+	return cc_serve_on(self->listener, echo, &limits, &options);
+}
+
+static cc_task_fn(ask, const char *address; int *right;)
+{
+	char answer[16] = "";
+	CCStream *s;
+	int fd, err;
+
+	cc_try(cc_net_dial(&fd, self->address, NULL, cc_after(5 * CC_SEC)));
+	if ((err = cc_stream_open(&s, fd)) != 0) {
+		cc_fd_close(fd);
+		return err;
 	}
-	*self->right = strcmp(answer, text) == 0;
-	return close(fd);
+	if ((err = cc_stream_write(s, "hello?\n", 7, NULL, cc_after(5 * CC_SEC))) == 0 &&
+	    (err = cc_stream_flush(s, cc_after(5 * CC_SEC))) == 0)
+		err = cc_stream_read_line(s, answer, sizeof answer, NULL, cc_after(5 * CC_SEC));
+	*self->right = strcmp(answer, "hello?") == 0;
+	cc_stream_close(s, CC_NOW);
+	return err;
 }
 
 int main(void)
 {
-	struct sockaddr_in at;
-	const int fd = listen_here(&at, CLIENTS);
-	int right[CLIENTS] = {0}, sum = 0, err = 0;
+	char address[CC_NET_ADDRESS_SIZE];
+	int listener, right[CLIENTS] = {0}, sum = 0, err = 0;
 
+	cc_try(cc_net_listen(&listener, "127.0.0.1:0", NULL));
+	cc_try(cc_net_local_address(listener, address, sizeof address));
 	cc_nursery_scope(n, &err) {
-		cc_spawn_daemon(n, serve, .n = n, .fd = fd);
+		cc_spawn_daemon(n, serve, .listener = listener);
 		for (int i = 0; i < CLIENTS; i++)
-			cc_spawn(n, ask, .server = at, .right = &right[i]);
+			cc_spawn(n, ask, .address = address, .right = &right[i]);
 	}
+	cc_fd_close(listener);
 	for (int i = 0; i < CLIENTS; i++)
 		sum += right[i];
 	printf("%d of %d clients have their answer\n", sum, CLIENTS);

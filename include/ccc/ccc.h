@@ -19,7 +19,10 @@
 #include <ccc/process.h>
 #include <ccc/runtime.h>
 #include <ccc/select.h>
+#include <ccc/serve.h>
+#include <ccc/signal.h>
 #include <ccc/stats.h>
+#include <ccc/stream.h>
 #include <ccc/sync.h>
 #include <ccc/task.h>
 #include <ccc/token.h>

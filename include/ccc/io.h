@@ -24,6 +24,9 @@
 #define CCC_IO_H
 
 #include <ccc/base.h>
+#include <ccc/fd.h>
+
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +86,64 @@ CC_API CC_MUST_CHECK int cc_fd_read_all(int fd, void *buffer, size_t size, size_
  * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_fd_write_all(int fd, const void *buffer, size_t size, size_t *count,
                                          cc_time deadline);
+
+/* Reads at least one byte into the `parts` pieces of memory that `part` lists, filling one after
+ * another, and waits until `deadline` if there is none.  Stores the number of bytes in *count,
+ * unless `count` is NULL.
+ *
+ * Returns 0, or an error of cc_fd_read; EINVAL if `parts` is above IOV_MAX (1,024).
+ * After an error *count is 0.  Pieces that are empty in all return 0 at once.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_readv(int fd, const struct iovec *part, unsigned parts,
+                                     size_t *count, cc_time deadline);
+
+/* Writes all bytes of the `parts` pieces of memory that `part` lists, in order, waiting until
+ * `deadline` for room.  Stores the number of bytes in *count, unless `count` is NULL.  SIGPIPE: as
+ * for cc_fd_write_all.
+ *
+ * Returns 0, or an error of cc_fd_write_all.
+ * After an error the first *count bytes of the pieces have been written.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_writev_all(int fd, const struct iovec *part, unsigned parts,
+                                          size_t *count, cc_time deadline);
+
+/* Sends `size` bytes of the regular file `file`, from `offset` on, to `fd`, waiting until `deadline`
+ * for room: sendfile(2), without a copy through the program.  The position of `file` is neither
+ * used nor changed, so many callers may send one file.  Stores the number of bytes in *count,
+ * unless `count` is NULL.  No SIGPIPE is raised.
+ *
+ * A part of the file that is not in memory is read from the disk meanwhile, which keeps the thread.
+ *
+ * Returns 0, or
+ *   EPIPE       the peer has closed
+ *   ENODATA     the file ends before `size` bytes
+ *   ETIMEDOUT   the deadline passed, of the call or of a nursery; EAGAIN if it was CC_NOW
+ *   ECANCELED   a nursery around the caller was cancelled, or the caller's runtime is ending
+ *   EBADF       `fd` is not open for writing, cc_fd_close closed it during the call, or `file` is
+ *               not open for reading
+ *   ESPIPE      `file` is a pipe or a socket
+ *   EINVAL      `file` cannot be sent from, or `offset` is negative
+ *   ENOTSUP     the call would have to wait, in a child of fork (runtime.h)
+ *   (other)     of sendfile(2), as ECONNRESET or EIO, and of cc_wait_fd, as ENOMEM
+ * After an error the first *count bytes have been sent.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_send_file(int fd, int file, int64_t offset, size_t size,
+                                         size_t *count, cc_time deadline);
+
+/* Ends one direction of the connected socket `fd`, or both: CC_FD_WRITE, so that the peer reads the
+ * end after what was sent, CC_FD_READ, so that reads return EPIPE once what has arrived is read.
+ * The descriptor stays open.
+ *
+ * Returns 0, or
+ *   EINVAL              `directions` is 0 or has unknown bits
+ *   EBADF, ENOTSOCK     `fd` is not a socket
+ *   ENOTCONN            the socket is not connected, or the peer has reset it
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_fd_shutdown(int fd, unsigned directions);
 
 /* Closes `fd` and ends the calls of this header and of <ccc/net.h> that wait for it, and those of
  * cc_wait_fd in fibers, with EBADF.  None of them uses the number again, so none can meet another

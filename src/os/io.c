@@ -5,6 +5,8 @@
 #include "os/io.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,6 +40,84 @@ int cc__io_write(int fd, const void *buffer, size_t size, size_t *count)
 			return errno;
 	*count = (size_t)n;
 	return 0;
+}
+
+int cc__io_readv(int fd, const struct iovec *part, unsigned parts, size_t *count)
+{
+	ssize_t n;
+
+	while ((n = readv(fd, part, (int)parts)) < 0)
+		if (errno != EINTR)
+			return errno;
+	*count = (size_t)n;
+	return 0;
+}
+
+static ssize_t writev_once(int fd, const struct iovec *part, unsigned parts)
+{
+	/* sendmsg only reads the pieces.  Their number is an int or a size_t, by C library. */
+	const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)part,
+	                         .msg_iovlen = (uint16_t)parts};
+	const ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	return n < 0 && errno == ENOTSOCK ? writev(fd, part, (int)parts) : n;
+}
+
+int cc__io_writev(int fd, const struct iovec *part, unsigned parts, size_t *count)
+{
+	ssize_t n;
+
+	while ((n = writev_once(fd, part, parts)) < 0)
+		if (errno != EINTR)
+			return errno;
+	*count = (size_t)n;
+	return 0;
+}
+
+static int sendfile_once(int fd, int file, int64_t *offset, size_t size, size_t *count)
+{
+	off_t at = (off_t)*offset;
+	ssize_t n;
+
+	while ((n = sendfile(fd, file, &at, size)) < 0)
+		if (errno != EINTR)
+			return errno;
+	*offset = at;
+	*count = (size_t)n;
+	return 0;
+}
+
+/* sendfile(2) knows no MSG_NOSIGNAL.  So the signal is blocked meanwhile, and taken off again if it
+ * was not pending before. */
+static int sendfile_quietly(int fd, int file, int64_t *offset, size_t size, size_t *count)
+{
+	const struct timespec at_once = {0};
+	sigset_t pipe, before, pending;
+	int err, was_pending;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	was_pending = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	err = sendfile_once(fd, file, offset, size, count);
+	if (err == EPIPE && was_pending == 0)
+		while (sigtimedwait(&pipe, NULL, &at_once) < 0 && errno == EINTR)
+			continue;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int cc__io_send_file(int fd, int file, int64_t *offset, size_t size, bool blocked, size_t *count)
+{
+	return (blocked ? sendfile_once : sendfile_quietly)(fd, file, offset, size, count);
+}
+
+int cc__io_shutdown(int fd, bool reading, bool writing)
+{
+	const int how = !reading ? SHUT_WR : !writing ? SHUT_RD : SHUT_RDWR;
+
+	return shutdown(fd, how) < 0 ? errno : 0;
 }
 
 int cc__io_nonblock(int fd, bool *changed)

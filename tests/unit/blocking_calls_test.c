@@ -43,6 +43,8 @@ struct scene {
 	int queued[8];	/* connections that are not accepted */
 	unsigned queued_count;
 	CCProcess *process;
+	int file;
+	CCStream *stream[2];
 	CCMemory *memory;
 	CCParkSpace *space;
 	uint32_t *shared;
@@ -761,6 +763,217 @@ ALL_COLUMNS(net_accept, .open = open_listener, .make = make_accept, .close = clo
 ALL_COLUMNS(net_dial, .open = open_busy_tcp, .make = make_dial, .close = close_busy,
             .unlisted = true)
 ALL_COLUMNS(net_dial_unix, .open = open_busy_unix, .make = make_dial, .close = close_busy,
+            .unlisted = true)
+
+/* ---- pieces, files ---- */
+
+static int make_fd_readv(struct scene *s, cc_time deadline)
+{
+	char text[2];
+	const struct iovec part[] = {{text, 1}, {text + 1, 1}};
+	size_t n = 7;
+	const int err = cc_fd_readv(s->fd[0], part, 2, &n, deadline);
+
+	CHECK_EQ(n, 0);
+	return err;
+}
+
+static int make_fd_writev_all(struct scene *s, cc_time deadline)
+{
+	static char zeros[1 << 20];
+	const struct iovec part[] = {{zeros, 1}, {zeros, sizeof zeros}};
+	size_t n = 0;
+	const int err = cc_fd_writev_all(s->fd[1], part, 2, &n, deadline);
+
+	CHECK(n > 0 && n < sizeof zeros);
+	return err;
+}
+
+/* More than a pipe takes, of a file with a hole. */
+static void open_file(struct scene *s)
+{
+	FILE *f = tmpfile();
+
+	open_pipe(s);
+	CHECK(f != NULL);
+	s->file = dup(fileno(f));
+	CHECK_EQ(ftruncate(s->file, 1 << 20), 0);
+	fclose(f);
+}
+
+static void close_file(struct scene *s)
+{
+	close(s->file);
+	close_pipe(s);
+}
+
+static int make_fd_send_file(struct scene *s, cc_time deadline)
+{
+	size_t n = 0;
+	const int err = cc_fd_send_file(s->fd[1], s->file, 0, 1 << 20, &n, deadline);
+
+	CHECK(n > 0 && n < 1 << 20);
+	return err;
+}
+ALL_COLUMNS(fd_readv, .open = open_pipe, .make = make_fd_readv, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_writev_all, .open = open_pipe, .make = make_fd_writev_all, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(fd_send_file, .open = open_file, .make = make_fd_send_file, .close = close_file,
+            .unlisted = true)
+
+/* ---- streams: over descriptors, and in memory ---- */
+
+static void open_stream(struct scene *s)
+{
+	open_pipe(s);
+	CHECK_EQ(cc_stream_open(&s->stream[0], s->fd[0]), 0);
+	CHECK_EQ(cc_stream_open(&s->stream[1], s->fd[1]), 0);
+}
+
+static void open_memory(struct scene *s)
+{
+	CHECK_EQ(cc_stream_pair(s->stream, 16), 0);
+}
+
+/* Nothing fits in, and a byte waits to be sent. */
+static void open_full_stream(struct scene *s)
+{
+	open_full_pipe(s);
+	CHECK_EQ(cc_stream_open(&s->stream[0], s->fd[0]), 0);
+	CHECK_EQ(cc_stream_open(&s->stream[1], s->fd[1]), 0);
+	CHECK_EQ(cc_stream_write(s->stream[1], "x", 1, NULL, CC_NOW), 0);
+}
+
+static void close_stream(struct scene *s)
+{
+	/* The writer first: a flush to a pipe without a reader raises SIGPIPE in this thread. */
+	(void)cc_stream_close(s->stream[1], CC_NOW);
+	CHECK_EQ(cc_stream_close(s->stream[0], CC_NOW), 0);
+}
+
+static int make_stream_read(struct scene *s, cc_time deadline)
+{
+	char c;
+
+	return cc_stream_read(s->stream[0], &c, 1, NULL, deadline);
+}
+
+static int make_stream_read_all(struct scene *s, cc_time deadline)
+{
+	char text[2];
+	size_t n = 0;
+	int err;
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	err = cc_stream_read_all(s->stream[0], text, 2, &n, deadline);
+	CHECK_EQ(n, 1);
+	return err;
+}
+
+static int make_stream_read_until(struct scene *s, cc_time deadline)
+{
+	char text[8];
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	return cc_stream_read_until(s->stream[0], ';', text, sizeof text, NULL, deadline);
+}
+
+static int make_stream_read_line(struct scene *s, cc_time deadline)
+{
+	char text[8];
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	return cc_stream_read_line(s->stream[0], text, sizeof text, NULL, deadline);
+}
+
+static int make_stream_peek(struct scene *s, cc_time deadline)
+{
+	const char *data;
+	size_t n;
+
+	CHECK_EQ(write(s->fd[1], "x", 1), 1);
+	return cc_stream_peek(s->stream[0], 2, &data, &n, deadline);
+}
+
+static int make_stream_write(struct scene *s, cc_time deadline)
+{
+	static const char zeros[1 << 20];
+
+	return cc_stream_write(s->stream[1], zeros, sizeof zeros, NULL, deadline);
+}
+
+static int make_stream_flush(struct scene *s, cc_time deadline)
+{
+	return cc_stream_flush(s->stream[1], deadline);
+}
+
+static int make_stream_shutdown(struct scene *s, cc_time deadline)
+{
+	return cc_stream_shutdown(s->stream[1], deadline);
+}
+
+static int make_stream_close(struct scene *s, cc_time deadline)
+{
+	CCStream *last = s->stream[1];
+
+	s->stream[1] = NULL;
+	return cc_stream_close(last, deadline);
+}
+ALL_COLUMNS(stream_read, .open = open_stream, .make = make_stream_read, .close = close_stream,
+            .unlisted = true)
+ALL_COLUMNS(stream_read_all, .open = open_stream, .make = make_stream_read_all,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(stream_read_until, .open = open_stream, .make = make_stream_read_until,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(stream_read_line, .open = open_stream, .make = make_stream_read_line,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(stream_peek, .open = open_stream, .make = make_stream_peek, .close = close_stream,
+            .unlisted = true)
+ALL_COLUMNS(stream_write, .open = open_stream, .make = make_stream_write, .close = close_stream,
+            .unlisted = true)
+ALL_COLUMNS(stream_flush, .open = open_full_stream, .make = make_stream_flush,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(stream_shutdown, .open = open_full_stream, .make = make_stream_shutdown,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(stream_close, .open = open_full_stream, .make = make_stream_close,
+            .close = close_stream, .unlisted = true)
+ALL_COLUMNS(memory_stream_read, .open = open_memory, .make = make_stream_read,
+            .close = close_stream)
+ALL_COLUMNS(memory_stream_write, .open = open_memory, .make = make_stream_write,
+            .close = close_stream)
+
+/* ---- servers, signals ---- */
+
+static int serve_nothing(CCStream *stream, void *user)
+{
+	(void)user;
+	return cc_serve_next(stream, CC_FOREVER);
+}
+
+static int make_serve(struct scene *s, cc_time deadline)
+{
+	(void)deadline;
+	return cc_serve(s->fd[0], serve_nothing, NULL, NULL);
+}
+EXCEPT_ITS_DEADLINE(serve, .open = open_listener, .make = make_serve, .close = close_pipe,
+                    .unlisted = true)
+
+static void open_signal(struct scene *s)
+{
+	(void)s;
+}
+
+static int make_signal_wait(struct scene *s, cc_time deadline)
+{
+	sigset_t set;
+
+	(void)s;
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	return cc_signal_wait(&set, deadline, NULL);
+}
+ALL_COLUMNS(signal_wait, .open = open_signal, .make = make_signal_wait, .close = open_signal,
             .unlisted = true)
 
 /* ---- processes ---- */
