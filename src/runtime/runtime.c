@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "debug/hold.h"
 #include "debug/log.h"
+#include "monitor/trace.h"
 #include "os/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
@@ -37,6 +38,14 @@ static void describe(const CCRuntime *rt)
 	cc__sched_log(&rt->sched, line);
 }
 
+static int start_trace(void)
+{
+	struct cc__trace_settings s;
+	int err = cc__config_trace(&s);
+
+	return err != 0 ? err : cc__trace_begin(&s);
+}
+
 int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 {
 	CCConfig c;
@@ -58,6 +67,8 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 	if (c.debug != 0)
 		cc__debug_log(c.debug);
 	if (c.hold != CC_FOREVER && (err = cc__debug_hold(c.hold)) != 0)
+		return err;
+	if ((err = start_trace()) != 0)
 		return err;
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
