@@ -70,6 +70,12 @@ static void copy_ring(struct cc__trace_merge *m, unsigned i, uint64_t most)
 		m->complete = s->next->word[0];
 }
 
+static void make_heap(struct cc__trace_merge *m)
+{
+	for (unsigned i = m->heaped; i-- > 0;)
+		sift_down(m, i);
+}
+
 int cc__trace_merge_init(struct cc__trace_merge *m, uint64_t most)
 {
 	struct cc__trace_ring *first = cc__trace_rings();
@@ -90,13 +96,34 @@ int cc__trace_merge_init(struct cc__trace_merge *m, uint64_t most)
 	m->source = (struct cc__trace_source *)(void *)(events + room);
 	m->heap = (unsigned *)(void *)(m->source + m->sources);
 	for (const struct cc__trace_ring *r = first; r != NULL; r = r->next) {
-		m->source[r->number - 1] = (struct cc__trace_source){.ring = r, .next = events};
+		m->source[r->number - 1] = (struct cc__trace_source){
+		    .ring = r, .first = events, .next = events};
 		events += r->size;
 		copy_ring(m, r->number - 1, most);
 	}
-	for (unsigned i = m->heaped; i-- > 0;)
-		sift_down(m, i);
+	make_heap(m);
 	return 0;
+}
+
+void cc__trace_merge_trim(struct cc__trace_merge *m)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < m->heaped; i++) {
+		struct cc__trace_source *s = &m->source[m->heap[i]];
+
+		while (s->next < s->end && s->next->word[0] < m->complete) {
+			s->next++;
+			m->lost++;
+			m->events--;
+		}
+		if (s->next < s->end)
+			m->heap[kept++] = m->heap[i];
+	}
+	m->heaped = kept;
+	make_heap(m);
+	if (m->begin < m->complete)
+		m->begin = m->complete;
 }
 
 void cc__trace_merge_fini(struct cc__trace_merge *m)

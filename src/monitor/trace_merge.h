@@ -12,7 +12,7 @@
 /* One ring's copy. */
 struct cc__trace_source {
 	const struct cc__trace_ring *ring;
-	struct cc__trace_event *next, *end;	/* what has not been taken */
+	struct cc__trace_event *first, *next, *end;	/* all; what has not been taken */
 	uint64_t lost;
 };
 
@@ -31,6 +31,9 @@ struct cc__trace_merge {
 /* 0 or ENOMEM.  At most `most` events of each ring: the last. */
 int cc__trace_merge_init(struct cc__trace_merge *m, uint64_t most);
 void cc__trace_merge_fini(struct cc__trace_merge *m);
+
+/* Leaves out what lies before m->complete: there, what one ring says has no sequel in another. */
+void cc__trace_merge_trim(struct cc__trace_merge *m);
 
 /* The next event, and the index of its source; false: there is none. */
 bool cc__trace_merge_next(struct cc__trace_merge *m, struct cc__trace_event *e, unsigned *source);

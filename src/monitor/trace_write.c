@@ -2,9 +2,9 @@
  *
  * TRACE-WRITE-1  On the track of a task the slices follow each other and do not overlap: queued,
  *                run, or a wait.  On that of a worker: the task that runs, or asleep.
- * TRACE-WRITE-2  A state is known from the event that began it.  An event that does not fit the
- *                state, because others were overwritten, begins a new state and the slice before
- *                it is left out. */
+ * TRACE-WRITE-2  A state is known from the event that began it.  Where events have been overwritten
+ *                the trace begins after the last of them, so that no slice spans a gap.  A slice
+ *                whose beginning is not known is left out. */
 #include "monitor/trace_write.h"
 
 #include <errno.h>
@@ -30,6 +30,7 @@ struct subject {
 	bool has_waker;			/* what made it runnable is known ... */
 	struct cc__trace_track waker;	/* ... and where that was ... */
 	uint64_t woken;			/* ... and when */
+	bool seen;			/* there is something on its track */
 	char name[16];
 };
 
@@ -94,8 +95,9 @@ static void add_object(struct writer *w, uint64_t what, uint64_t object)
 }
 
 /* The slice of the state that s is in; the line is not ended. */
-static void begin_slice(struct writer *w, const struct subject *s, uint64_t until)
+static void begin_slice(struct writer *w, struct subject *s, uint64_t until)
 {
+	s->seen = true;
 	switch (s->state) {
 	case QUEUED:
 		cc__json_slice(&w->json, track_of(s), "queued", s->has_waker ? "woken" : "queued",
@@ -353,6 +355,17 @@ static void write_subject(struct writer *w, struct subject *s, const struct cc__
 	}
 }
 
+/* The names of tasks that were spawned before the trace begins. */
+static void read_names(struct writer *w)
+{
+	for (unsigned i = 0; i < w->merge.sources; i++)
+		for (const struct cc__trace_event *e = w->merge.source[i].first;
+		     e < w->merge.source[i].next; e++)
+			if (cc__trace_kind_of(e) == CC__TRACE_NAME)
+				memcpy(find_subject(w, cc__trace_subject_of(e), false)->name,
+				       &e->word[2], 16);
+}
+
 static void write_events(struct writer *w)
 {
 	struct cc__trace_event e;
@@ -393,7 +406,7 @@ static void write_rest(struct writer *w)
 	for (uint64_t i = 0; i < w->slots; i++) {
 		struct subject *s = &w->table[i];
 
-		if (s->key != 0 && !subject_is_thread(s))
+		if ((s->seen || s->state != UNKNOWN) && !subject_is_thread(s))
 			cc__json_track(&w->json, track_of(s), s->name[0] != '\0' ? s->name : "task",
 			               sizeof s->name, s->key);
 		if (s->key == 0 || s->state == UNKNOWN)
@@ -415,9 +428,6 @@ static void write_head(struct writer *w)
 	cc__text_add_number(t, w->merge.events);
 	cc__text_add(t, ",\"lost\":");
 	cc__text_add_number(t, w->merge.lost + cc__trace_rings_dropped());
-	cc__text_add(t, ",\"complete_from_ns\":");
-	cc__text_add_number(
-	    t, w->merge.complete > w->merge.begin ? w->merge.complete - w->merge.begin : 0);
 	cc__text_add(t, ",\"clock_begin_ns\":");
 	cc__text_add_number(t, w->merge.begin);
 	cc__text_add(t, "},\n\"traceEvents\":[");
@@ -446,10 +456,12 @@ int cc__trace_write(int fd)
 	if (err != 0)
 		return err;
 	if ((err = make_table(&w)) == 0) {
+		cc__trace_merge_trim(&w.merge);
 		cc__text_init(&w.json.text, fd);
 		w.json.begin = w.merge.begin;
 		write_head(&w);
 		write_tracks(&w);
+		read_names(&w);
 		write_events(&w);
 		write_rest(&w);
 		cc__text_add(&w.json.text, "\n]}\n");
