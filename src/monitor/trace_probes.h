@@ -11,6 +11,9 @@
 #ifdef CC__SDT
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"	/* sdt.h's */
+#endif
 #define CC__PROBE(name, a, b, c) STAP_PROBE3(ccc, name, a, b, c)
 /* Other names of that half (os/trace.c). */
 #define CC__PROBE_SEMAPHORE(name) \

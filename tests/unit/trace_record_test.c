@@ -77,11 +77,12 @@ static void run_pair(void)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-/* First: rings are never freed. */
 TEST(trace_off_records_nothing_and_takes_no_memory)
 {
+	const struct cc__trace_ring *before = cc__trace_rings();
+
 	run_pair();
-	CHECK(cc__trace_rings() == NULL);
+	CHECK(cc__trace_rings() == before);
 }
 
 TEST(trace_has_runs_waits_and_wakes)
@@ -126,12 +127,12 @@ TEST(trace_stop_keeps_what_is_there)
 static int yield_often(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < 500; i++)
-		(void)cc_yield();
+	for (int i = 0; i < 20000; i++)
+		CHECK_EQ(cc_yield(), 0);
 	return 0;
 }
 
-/* In a process of its own: rings are made once. */
+/* More than the rings hold that a test before this one may have made. */
 static void record_too_much(void *arg)
 {
 	CCRuntime *rt;
@@ -139,7 +140,7 @@ static void record_too_much(void *arg)
 	char *text;
 
 	(void)arg;
-	if (cc_trace_start(100) != 0)	/* rounded to 128 */
+	if (cc_trace_start(100) != 0)
 		_Exit(1);
 	rt = runtime_of(1);
 	for (int i = 0; i < 2; i++)
@@ -169,8 +170,9 @@ TEST(trace_says_how_much_was_lost)
 
 static int crash(void *arg)
 {
-	volatile int *nowhere = arg;
+	volatile int *nowhere = (volatile int *)16;	/* lint: allow(atomic) a fault that stays */
 
+	(void)arg;
 	*nowhere = 1;
 	return 0;
 }
