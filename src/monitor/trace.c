@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/assert.h"
+#include "os/assert.h"
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
 #include "monitor/trace_record.h"
 #include "monitor/trace_rings.h"
 #include "monitor/trace_text.h"

@@ -1,7 +1,7 @@
 /* trace_last.c - the last events as text, for a crash: no file has to be kept for it. */
 #include "monitor/trace.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "monitor/trace_merge.h"
 #include "monitor/trace_text.h"
 

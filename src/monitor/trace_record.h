@@ -1,8 +1,8 @@
-/* trace_record.h - what the recorder makes of the library's events (base/trace.h). */
+/* trace_record.h - what the recorder makes of the library's events (os/trace.h). */
 #ifndef CC__MONITOR_TRACE_RECORD_H
 #define CC__MONITOR_TRACE_RECORD_H
 
-#include "base/trace.h"
+#include "os/trace.h"
 
 /* Writes into the ring of the calling thread what the event says about a task, a thread or a
  * worker, and passes the probes of trace_probes.h.  Most kinds of event say nothing. */

@@ -13,7 +13,7 @@
 #ifndef CC__MONITOR_TRACE_RING_H
 #define CC__MONITOR_TRACE_RING_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 enum { CC__TRACE_WORDS = 4 };
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "os/pages.h"
 
 static CC__ATOMIC(struct cc__trace_ring *) rings;

@@ -12,7 +12,7 @@
 
 #include <ccc/version.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "monitor/trace_json.h"
 #include "monitor/trace_merge.h"
 #include "monitor/trace_rings.h"
