@@ -102,7 +102,7 @@ static void write_at_exit(void)
 static void switch_on(uint64_t events)
 {
 	cc__trace_rings_size(events != 0 ? events : CC__TRACE_EVENTS);
-	cc__watch_record(cc__trace_record);
+	cc__watch_record(cc__trace_record, CC__TRACE_WANTED);
 	cc__fault_also(write_last);
 	if (cc__panic_hook == NULL)
 		cc__panic_hook = write_last;
@@ -133,7 +133,7 @@ int cc__trace_begin(const struct cc__trace_settings *s)
 	cc__lock(&settings.lock, CC__RANK_POOL);
 	if (!settings.begun) {
 		settings.events = s->events;
-		cc__watch_record(cc__trace_record);	/* for probes that are armed */
+		cc__watch_record(cc__trace_record, CC__TRACE_WANTED);	/* for probes that are armed */
 		err = s->file != NULL && *s->file != '\0' ? begin_file(s) : 0;
 		settings.begun = err == 0;
 	}

@@ -8,4 +8,9 @@
  * worker, and passes the probes of trace_probes.h.  Most kinds of event say nothing. */
 cc__record_fn cc__trace_record;
 
+/* The kinds of event that it wants besides moves (cc__watch_record). */
+#define CC__TRACE_WANTED \
+	(1u << CC__EV_FOR | 1u << CC__EV_JOIN | 1u << CC__EV_FLAG | 1u << CC__EV_LATER | \
+	 1u << CC__EV_PLACE | 1u << CC__EV_STEAL | 1u << CC__EV_SLEEP | 1u << CC__EV_AWAKE)
+
 #endif

@@ -50,6 +50,7 @@ __asm__(SEMAPHORE("spawn") SEMAPHORE("run") SEMAPHORE("yield") SEMAPHORE("park")
 
 static CC__ATOMIC(cc__event_fn *) event_hook;
 static CC__ATOMIC(cc__record_fn *) record_hook;
+static cc__a32 record_kinds;	/* a bit for each that the hook wants */
 static cc__a64 numbers = {1};
 static CC__ATOMIC(struct ring *) rings;
 static cc__a32 threads;
@@ -120,6 +121,15 @@ void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64
 	cc__store(&r->count, n + 1, CC__RELEASE);
 }
 
+void cc__trace_event(enum cc__event kind, const void *who, uint64_t a, uint64_t b)
+{
+	/* Relaxed, both: a switch for diagnosis; constant once there is a recorder.  What only the
+	 * recorder could want, and does not, is not worth a look at the clock. */
+	if ((cc__load(&cc__watching, CC__RELAXED) & (CC__WATCH_TRACE | CC__WATCH_LOG)) ||
+	    (cc__load(&record_kinds, CC__RELAXED) >> kind & 1))
+		cc__trace_add(cc__trace_number(), kind, who, a, b);
+}
+
 void cc__watch(uint32_t flags)
 {
 	if (cc__panic_hook == NULL || cc__panic_hook == dump_end)
@@ -147,8 +157,9 @@ void cc__watch_log(cc__event_fn *hook)
 	cc__or(&cc__watching, CC__WATCH_LOG, CC__RELEASE);
 }
 
-void cc__watch_record(cc__record_fn *hook)
+void cc__watch_record(cc__record_fn *hook, uint32_t kinds)
 {
+	cc__store(&record_kinds, kinds, CC__RELAXED);	/* Relaxed: always the same */
 	cc__store(&record_hook, hook, CC__RELEASE);	/* Release: to the acquire in record */
 }
 

@@ -109,8 +109,10 @@ static inline bool cc__watched(void)
 
 uint64_t cc__trace_number(void);
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b);
+/* Both at once. */
+void cc__trace_event(enum cc__event kind, const void *who, uint64_t a, uint64_t b);
 #define CC__EVENT(kind, who, a, b) \
-	(cc__watched() ? cc__trace_add(cc__trace_number(), kind, who, a, b) : (void)0)
+	(cc__watched() ? cc__trace_event(kind, who, a, b) : (void)0)
 
 /* Before a move of a word: the move's number, 0 if nothing watches. */
 static inline uint64_t cc__watch_begin(void)
@@ -128,8 +130,9 @@ void cc__watch_log(cc__event_fn *hook);
  * perhaps with locks held, and its time.  The time is taken where V1 says that the number is. */
 typedef void cc__record_fn(uint64_t time, enum cc__event kind, const void *who, uint64_t a,
                            uint64_t b);
-/* The recorder of this process, before anything switches CC__WATCH_RECORD on. */
-void cc__watch_record(cc__record_fn *hook);
+/* The recorder of this process, before anything switches CC__WATCH_RECORD on.  It sees moves, and
+ * of the other events those whose bit, 1 << kind, is in `kinds`. */
+void cc__watch_record(cc__record_fn *hook, uint32_t kinds);
 
 /* What the recorder keeps for the calling thread; NULL at first.  When a thread ends that has a
  * value, at_exit is called with it and the value is NULL again.  at_exit is always the same. */
