@@ -159,6 +159,11 @@ uint64_t cc__trace_number(void)
 	return ++number;
 }
 
+void cc__trace_event(enum cc__event kind, const void *who, uint64_t a, uint64_t b)
+{
+	(void)kind, (void)who, (void)a, (void)b;
+}
+
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b)
 {
 	(void)number, (void)kind, (void)who, (void)a, (void)b;

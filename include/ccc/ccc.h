@@ -26,6 +26,7 @@
 #include <ccc/sync.h>
 #include <ccc/task.h>
 #include <ccc/token.h>
+#include <ccc/trace.h>
 #include <ccc/typed.h>
 
 #endif

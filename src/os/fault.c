@@ -12,14 +12,31 @@
 #include "os/atomic.h"
 #include "os/write.h"
 
+typedef void fault_also(void);
+
 static CC__ATOMIC(cc__fault_claim *) claim_fault;
+static CC__ATOMIC(fault_also *) also_call;
 static struct sigaction before_segv, before_bus;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
+
+void cc__fault_also(void (*also)(void))
+{
+	cc__store(&also_call, also, CC__RELEASE);	/* Release: to the acquire in tell_also */
+}
+
+static void tell_also(void)
+{
+	fault_also *also = cc__load(&also_call, CC__ACQUIRE);	/* Acquire: from cc__fault_also */
+
+	if (also != NULL)
+		also();
+}
 
 /* The default action.  A fault repeats by itself when we return; a kill() does
  * not. */
 static void die(int sig, const siginfo_t *info)
 {
+	tell_also();
 	signal(sig, SIG_DFL);
 	if (info->si_code <= 0)
 		raise(sig);
@@ -87,6 +104,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	if (info->si_code > 0 && claim(&fault, text, sizeof text)) {
 		if (cc__write_all(STDERR_FILENO, text, strlen(text)))
 			fsync(STDERR_FILENO);
+		tell_also();
 		/* Returning runs into the same page: the process dies by the
 		 * signal, and a core shows where. */
 		signal(sig, SIG_DFL);

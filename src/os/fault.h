@@ -23,6 +23,10 @@ typedef bool cc__fault_claim(const struct cc__fault *fault, char *text, size_t s
 /* Installs the handler, once for the process. */
 void cc__fault_install(cc__fault_claim *claim);
 
+/* Has `also` called by the handler before the process dies of a fault.  A fault that a handler of
+ * the host program gets is the host's. */
+void cc__fault_also(void (*also)(void));
+
 /* Around the life of a thread that will run fibers: the handler's own stack. */
 void cc__fault_thread_begin(void);
 void cc__fault_thread_end(void);

@@ -35,7 +35,7 @@ enum cc__event {
 				 * by the call that returns to b */
 	CC__EV_LET_GO,		/* who is about to let go of the lock at a */
 	CC__EV_FOR,		/* the next wait of who is for a, an enum cc__for; b: which */
-	CC__EV_LATER,		/* who begins at the time a, unless it is recalled */
+	CC__EV_LATER,		/* who begins at the time a, unless it is recalled; b: its task */
 	CC__EV_CANCELLED,	/* who is about to end because it was cancelled */
 };
 
@@ -65,8 +65,16 @@ enum cc__for {
 	CC__FOR_OTHER,		/* nobody said */
 };
 
-/* What is on.  ORDER: ThreadSanitizer is told what happens before what. */
-enum { CC__WATCH_TRACE = 1, CC__WATCH_ASSERT = 2, CC__WATCH_LOG = 4, CC__WATCH_ORDER = 8 };
+/* What is on.  ORDER: ThreadSanitizer is told what happens before what.  PROBES: how many probes
+ * tracers of the system have armed, which they count themselves (os/trace.c). */
+enum {
+	CC__WATCH_TRACE = 1,
+	CC__WATCH_ASSERT = 2,
+	CC__WATCH_LOG = 4,
+	CC__WATCH_ORDER = 8,
+	CC__WATCH_RECORD = 16,
+};
+#define CC__WATCH_PROBES 0xffff0000u
 
 #ifdef CC__EXPLORE
 /* The explorer watches by itself. */
@@ -90,7 +98,8 @@ static inline uint64_t cc__watch_begin(void)
 #else
 #include "os/tools.h"
 
-extern cc__a32 cc__watching __attribute__((visibility("hidden")));	/* CC__WATCH_* */
+/* CC__WATCH_*, one word for all, so that an event that nothing watches costs one test. */
+extern cc__a32 cc__watching __attribute__((visibility("hidden")));
 
 static inline bool cc__watched(void)
 {
@@ -100,8 +109,10 @@ static inline bool cc__watched(void)
 
 uint64_t cc__trace_number(void);
 void cc__trace_add(uint64_t number, enum cc__event kind, const void *who, uint64_t a, uint64_t b);
+/* Both at once. */
+void cc__trace_event(enum cc__event kind, const void *who, uint64_t a, uint64_t b);
 #define CC__EVENT(kind, who, a, b) \
-	(cc__watched() ? cc__trace_add(cc__trace_number(), kind, who, a, b) : (void)0)
+	(cc__watched() ? cc__trace_event(kind, who, a, b) : (void)0)
 
 /* Before a move of a word: the move's number, 0 if nothing watches. */
 static inline uint64_t cc__watch_begin(void)
@@ -115,12 +126,25 @@ static inline uint64_t cc__watch_begin(void)
 typedef void cc__event_fn(enum cc__event kind, const void *who, uint64_t a, uint64_t b);
 void cc__watch_log(cc__event_fn *hook);
 
-/* Switch on what is not on yet. */
+/* Under CC__WATCH_RECORD and while a probe is armed: sees each event on the thread that makes it,
+ * perhaps with locks held, and its time.  The time is taken where V1 says that the number is. */
+typedef void cc__record_fn(uint64_t time, enum cc__event kind, const void *who, uint64_t a,
+                           uint64_t b);
+/* The recorder of this process, before anything switches CC__WATCH_RECORD on.  It sees moves, and
+ * of the other events those whose bit, 1 << kind, is in `kinds`. */
+void cc__watch_record(cc__record_fn *hook, uint32_t kinds);
+
+/* What the recorder keeps for the calling thread; NULL at first.  When a thread ends that has a
+ * value, at_exit is called with it and the value is NULL again.  at_exit is always the same. */
+void *cc__trace_slot(void);
+void cc__trace_slot_set(void *value, void (*at_exit)(void *value));
+
+/* Switch on what is not on yet; switch off. */
 void cc__watch_also(uint32_t flags);
-/* Switch on or off; all events so far, a line each, to a descriptor. */
+void cc__watch_not(uint32_t flags);
+/* Switch on or off, but for ORDER, RECORD and PROBES; all events so far, a line each, to a
+ * descriptor. */
 void cc__watch(uint32_t flags);
 void cc__trace_dump(int fd);
-/* The last 64 of each thread to standard error: what a panic prints. */
-void cc__trace_dump_last(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "os/number.h"
 #include "chan/settings.h"
 #include "monitor/log.h"
+#include "monitor/trace_rings.h"
 #include "os/cpus.h"
 #include "os/tools.h"
 #include "os/pages.h"
@@ -252,6 +253,22 @@ unsigned cc__chan_settings(void)
 		cc__store(&settings, s, CC__RELAXED);
 	}
 	return s & ~(uint32_t)KNOWN;
+}
+
+/* ---- the recorder ---- */
+
+/* It is one for the process, too. */
+int cc__config_trace(struct cc__trace_settings *s)
+{
+	static const struct variable events = {
+	    "CC_TRACE_EVENTS", COUNT, 0, CC__TRACE_EVENTS_LEAST, CC__TRACE_EVENTS_MOST, NULL};
+	const char *text = getenv("CC_TRACE_EVENTS");
+
+	*s = (struct cc__trace_settings){.file = getenv("CC_TRACE")};
+	if (text == NULL || number_of(&events, text, &s->events))
+		return 0;
+	cc__say("libccc: CC_TRACE_EVENTS='", text, "' is not a number of events: 64 to 16777216 is\n");
+	return EINVAL;
 }
 
 /* ---- limits ---- */

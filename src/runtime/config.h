@@ -4,9 +4,15 @@
 
 #include <ccc/runtime.h>
 
+#include "monitor/trace.h"
+
 /* Rounds what may be rounded, resolves what is 0 for "by default"; EINVAL, and a
  * line in the log, on the rest. */
 int cc__config_check(CCConfig *config);
+
+/* What the environment says about the recorder.  EINVAL, and a line on standard error, if that
+ * makes no sense. */
+int cc__config_trace(struct cc__trace_settings *settings);
 
 /* One line, without its end, that says what a checked configuration means; cut
  * off at `size`. */

@@ -9,6 +9,7 @@
 #include "os/trace.h"
 #include "monitor/hold.h"
 #include "monitor/log.h"
+#include "monitor/trace.h"
 #include "base/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
@@ -37,6 +38,14 @@ static void describe(const CCRuntime *rt)
 	cc__sched_log(&rt->sched, line);
 }
 
+static int start_trace(void)
+{
+	struct cc__trace_settings s;
+	int err = cc__config_trace(&s);
+
+	return err != 0 ? err : cc__trace_begin(&s);
+}
+
 int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 {
 	CCConfig c;
@@ -62,6 +71,8 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 			return err;
 		cc__debug_see();
 	}
+	if ((err = start_trace()) != 0)
+		return err;
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
 	cc__carry_search();

@@ -111,7 +111,7 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 		cc__store(&f->handle, handle, CC__RELEASE);	/* Release: as in cc__frame_begin */
 		return false;
 	}
-	CC__EVENT(CC__EV_LATER, &f->parker, (uint64_t)start, 0);
+	CC__EVENT(CC__EV_LATER, &f->parker, (uint64_t)start, id);
 	*t = (struct cc__timer){.deadline = start, .object = marked(f), .value = id};
 	/* mutant: swap cc__lock survives: nobody else has f yet. */
 	f->wheel = &w->timers;

@@ -59,7 +59,7 @@ void cc__watch_enqueued(const void *who, unsigned how, unsigned worker)
 {
 	const struct cc__parker *p = who;
 
-	cc__trace_add(cc__trace_number(), CC__EV_ENQUEUE, p, how | CC__LOCK_DEPTH() << 8, worker);
+	cc__trace_event(CC__EV_ENQUEUE, p, how | CC__LOCK_DEPTH() << 8, worker);
 	/* Relaxed, both: a switch for diagnosis; the fiber is its caller's. */
 	if (cc__load(&cc__watching, CC__RELAXED) & CC__WATCH_ASSERT)
 		CC__CHECK(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,

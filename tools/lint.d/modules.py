@@ -9,7 +9,8 @@ PUBLIC = {
     "task": "task", "fiber": "task", "local": "task", "blocking": "io", "fd": "io",
     "process": "io", "io": "io", "net": "io", "arena": "arena", "chan": "chan", "select": "chan",
     "token": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync",
-    "stream": "io", "serve": "serve", "signal": "serve", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
+    "stream": "io", "serve": "serve", "signal": "serve", "trace": "monitor", "runtime": "runtime",
+    "stats": "runtime", "ccc": "runtime",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 
