@@ -32,6 +32,8 @@ struct cc__sample {
 	cc_time offered_at;		/* ... since then */
 	uint64_t picks;			/* its owner's ... */
 	cc_time picked_at;		/* ... since then */
+	const void *branch;		/* the oldest unstarted branch there ... */
+	cc_time branch_at;		/* ... since then */
 	unsigned shy;			/* how often the age is doubled (T2) */
 };
 

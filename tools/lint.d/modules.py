@@ -6,7 +6,7 @@ from lists import List
 # The layer whose calls a public header declares: to include it is to include that layer.
 PUBLIC = {
     "base": "base", "cxx": "base", "version": "base", "errno": "os", "park": "park", "cap": "park",
-    "task": "sched", "fiber": "sched", "local": "sched", "blocking": "sched", "fd": "sched",
+    "branch": "sched", "parallel": "scope", "task": "sched", "fiber": "sched", "local": "sched", "blocking": "sched", "fd": "sched",
     "process": "sched", "chan": "chan", "select": "chan", "token": "chan", "arena": "scope",
     "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "io": "io",
     "net": "io", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
