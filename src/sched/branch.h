@@ -45,7 +45,10 @@
 
 #ifdef CC__EXPLORE
 #define CC_PAR_LOAD(a) cc__load(a, CC__RELAXED)
-#define CC_PAR_STORE(a, value) cc__store(a, value, CC__RELEASE)
+#ifndef CC__EXPLORE_BRANCH_TAIL
+#define CC__EXPLORE_BRANCH_TAIL CC__RELEASE
+#endif
+#define CC_PAR_STORE(a, value) cc__store(a, value, CC__EXPLORE_BRANCH_TAIL)
 #define CC_PAR_FENCE() ((void)0)
 #endif
 #include <ccc/branch.h>

@@ -13,6 +13,7 @@
  * defines: CC_FIBER_QUEUE_INITIAL=2
  * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
  * sched/ready.c sched/pick.c sched/bound.c sched/sched.c sched/fiber.c
+ * sched/branch.c sched/branch_task.c
  * sched/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
  * sched/later.c sched/local.c sched/pressure.c */
 #include <errno.h>
