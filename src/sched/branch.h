@@ -111,7 +111,7 @@ static inline uint32_t cc__branches_unstarted(const struct cc__branches *p)
 }
 
 /* The array of a fiber that forks stands, marked, where the fiber's membership would be
- * (local.h); the membership is in the array. */
+ * (task/local.h); the membership is in the array. */
 enum { CC__BRANCHES_MARK = 2 };
 static inline struct cc__branches *cc__branches_marked(struct cc__member *m)
 {

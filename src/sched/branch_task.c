@@ -2,13 +2,13 @@
  * branch, its join. */
 #include <errno.h>
 
-#include "base/trace.h"
+#include "base/slab.h"
 #include "os/fork.h"
+#include "os/trace.h"
 #include "sched/bound.h"
 #include "sched/branch_task.h"
-#include "sched/local.h"
 #include "sched/spawn.h"
-#include "wait/slab.h"
+#include "task/local.h"
 
 static struct cc__slab arrays = CC__SLAB_INIT(struct cc__branches, next);
 
