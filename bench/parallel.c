@@ -52,11 +52,12 @@ static cc_par_fn(fork_fib, long n; long *out;)
 {
 	long a = 0, b = 0;
 
-	if (is_leaf(self->n, fib_cut)) {
-		*self->out = fib_cut == 0 ? self->n : fib(self->n);
+	if (self->n < 2) {
+		*self->out = self->n;
 		return 0;
 	}
-	cc_try(cc_par2((fork_fib, .n = self->n - 1, .out = &a), (fork_fib, .n = self->n - 2, .out = &b)));
+	cc_try(cc_par2((fork_fib, .n = self->n - 1, .out = &a),
+	               (fork_fib, .n = self->n - 2, .out = &b)));
 	*self->out = a + b;
 	return 0;
 }
@@ -66,12 +67,27 @@ static __attribute__((noinline)) int call_fib(struct fork_fib_captures *self)
 {
 	long a = 0, b = 0;
 
-	if (is_leaf(self->n, fib_cut)) {
-		*self->out = fib_cut == 0 ? self->n : fib(self->n);
+	if (self->n < 2) {
+		*self->out = self->n;
 		return 0;
 	}
 	cc_try(call_fib(&(struct fork_fib_captures){.n = self->n - 1, .out = &a}));
 	cc_try(call_fib(&(struct fork_fib_captures){.n = self->n - 2, .out = &b}));
+	*self->out = a + b;
+	return 0;
+}
+
+/* Below the cutoff plain calls. */
+static cc_par_fn(fork_fib_cut, long n; long *out;)
+{
+	long a = 0, b = 0;
+
+	if (is_leaf(self->n, fib_cut)) {
+		*self->out = fib(self->n);
+		return 0;
+	}
+	cc_try(cc_par2((fork_fib_cut, .n = self->n - 1, .out = &a),
+	               (fork_fib_cut, .n = self->n - 2, .out = &b)));
 	*self->out = a + b;
 	return 0;
 }
@@ -81,38 +97,63 @@ static cc_par_fn(nothing_to_do)
 	return 0;
 }
 
+static void check_fib(int err, long out)
+{
+	bench_check(err == 0 && out == fib_result, "the sum is wrong");
+}
+
+static void run_plain_fib(void)
+{
+	check_fib(0, fib(fib_n));
+}
+
 static void run_call_fib(void)
 {
 	long out = 0;
+	const int err = call_fib(&(struct fork_fib_captures){.n = fib_n, .out = &out});
 
-	bench_check(call_fib(&(struct fork_fib_captures){.n = fib_n, .out = &out}) == 0 &&
-	            out == fib_result, "the sum is wrong");
+	check_fib(err, out);
 }
 
 static void run_fork_fib(void)
 {
 	long out = 0;
+	const int err = cc_par2((fork_fib, .n = fib_n, .out = &out), (nothing_to_do));
 
-	bench_check(cc_par2((fork_fib, .n = fib_n, .out = &out), (nothing_to_do)) == 0 &&
-	            out == fib_result, "the sum is wrong");
+	check_fib(err, out);
 }
 
+static void run_fork_fib_cut(void)
+{
+	long out = 0;
+	const int err = cc_par2((fork_fib_cut, .n = fib_n, .out = &out), (nothing_to_do));
+
+	check_fib(err, out);
+}
+
+/* against=0: the function that returns its value, and not a function of the same shape. */
 static void par_fib(const char *name)
 {
 	bench_check(sscanf(name, "par_fib_%ld_cut%ld", &fib_n, &fib_cut) == 2, "no such fib");
 	fib_result = fib(fib_n);
-	report_pair(name, fib_tasks(fib_n, fib_cut) / 2, in_turns(run_call_fib, run_fork_fib));
+	report_pair(name, fib_tasks(fib_n, fib_cut) / 2,
+	            in_turns(bench_arg("against", 1) && fib_cut == 0 ? run_call_fib : run_plain_fib,
+	                     fib_cut == 0 ? run_fork_fib : run_fork_fib_cut));
 }
 
-/* Only one of the two, for a count of instructions: n=0 plain, n=1 forks. */
+/* One of them alone, for a count of instructions: n=0 returns its value, n=1 has the same shape, n=2
+ * forks. */
 static void par_fib_only(const char *name)
 {
+	void (*const which[])(void) = {run_plain_fib, run_call_fib, run_fork_fib};
+	const long n = bench_arg("n", 2);
 	cc_time ns;
 
-	bench_check(sscanf(name, "par_fib_only_%ld", &fib_n) == 1, "no such fib");
+	bench_check(sscanf(name, "par_fib_only_%ld", &fib_n) == 1 && n >= 0 && n < 3,
+	            "no such fib");
 	fib_result = fib(fib_n);
 	ns = -cc_now();
-	(bench_arg("n", 1) ? run_fork_fib : run_call_fib)();
+	which[n]();
 	bench_report(name, fib_tasks(fib_n, 0) / 2, ns + cc_now(), "\"op\":\"fork\"");
 }
 
@@ -126,7 +167,8 @@ static cc_par_fn(fork_tree, long depth;)
 		bench_compute(leaf_turns);
 		return 0;
 	}
-	return cc_par2((fork_tree, .depth = self->depth - 1), (fork_tree, .depth = self->depth - 1));
+	return cc_par2((fork_tree, .depth = self->depth - 1),
+	               (fork_tree, .depth = self->depth - 1));
 }
 
 static __attribute__((noinline)) int call_tree(struct fork_tree_captures *self)
@@ -146,7 +188,8 @@ static void run_call_tree(void)
 
 static void run_fork_tree(void)
 {
-	bench_check(cc_par2((fork_tree, .depth = tree_depth - 1), (fork_tree, .depth = tree_depth - 1)) == 0,
+	bench_check(cc_par2((fork_tree, .depth = tree_depth - 1),
+	                    (fork_tree, .depth = tree_depth - 1)) == 0,
 	            "it failed");
 }
 
@@ -206,8 +249,9 @@ static void run_loop(void)
 
 static void run_par_for(void)
 {
-	bench_check(cc_par_for(0, ELEMENTS, (size_t)bench_arg("grain", 0), step_all, .v = element) == 0,
-	            "it failed");
+	bench_check(
+	    cc_par_for(0, ELEMENTS, (size_t)bench_arg("grain", 0), step_all, .v = element) == 0,
+	    "it failed");
 }
 
 static void par_for_10m(const char *name)
@@ -243,7 +287,8 @@ static void run_par_reduce(void)
 	uint64_t sum = 0;
 
 	bench_check(cc_par_reduce(0, ELEMENTS, 0, &sum, sum_all, .v = element) == 0 &&
-	            sum == right_sum, "the sum is wrong");
+	                sum == right_sum,
+	            "the sum is wrong");
 }
 
 static void par_reduce_10m(const char *name)

@@ -45,7 +45,8 @@ struct CCPar {
 /* Relaxed: after the compiler fence; see src/sched/branch.h for its partner. */
 #define CC_PAR_LOAD(a) __atomic_load_n(&(a)->raw, __ATOMIC_RELAXED) /* lint: allow(atomic) inline */
 /* Release: the record and its place in the array, to the acquire of the worker that takes it. */
-#define CC_PAR_STORE(a, v) __atomic_store_n(&(a)->raw, v, __ATOMIC_RELEASE) /* lint: allow(atomic) inline */
+#define CC_PAR_STORE(a, v) \
+	(__atomic_store_n(&(a)->raw, v, __ATOMIC_RELEASE)) /* lint: allow(atomic) inline */
 #define CC_PAR_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* lint: allow(atomic) inline */
 #endif
 
@@ -54,8 +55,8 @@ struct CCPar {
  * Returns as cc_par2 does.
  *
  * Any thread.  May park.  Cancellation point. */
-CC_API CC_MUST_CHECK int cc_par_call2(cc_par_main *first, void *first_captures,
-                                      cc_par_main *second, void *second_captures);
+CC_API CC_MUST_CHECK int cc_par_call2(cc_par_main *first, void *first_captures, cc_par_main *second,
+                                      void *second_captures);
 
 /* Ends a fork that the library has to know of: `branch`, the newest record of `par`, was taken by a
  * worker or became a task, or its fiber has waited since.  `result` is what the first branch
@@ -66,20 +67,18 @@ CC_API CC_MUST_CHECK int cc_par_call2(cc_par_main *first, void *first_captures,
  * Owner only.  May park. */
 CC_API CC_MUST_CHECK int cc_branch_join(CCPar *par, CCBranch *branch, int result);
 
-/* Forks: writes the record of the second branch.  The array must not be full.  Returns the record's
- * place in the array.
+/* Forks: writes the record of the second branch, and its address to `place`, the tail of the array,
+ * which must not be full.
  *
  * Owner only.  Never parks. */
-static inline __attribute__((always_inline)) CCBranch **
-cc_branch_offer(CCPar *par, CCBranch *branch, cc_par_main *main, void *captures)
+static inline __attribute__((always_inline)) void cc_branch_offer(CCPar *par, CCBranch **place,
+                                                                  CCBranch *branch,
+                                                                  cc_par_main *main, void *captures)
 {
-	CCBranch **place = CC_PAR_LOAD(&par->tail);
-
 	branch->main = main;
 	branch->captures = captures;
 	*place = branch;
 	CC_PAR_STORE(&par->tail, place + 1);
-	return place;
 }
 
 /* Takes the newest record back, which is at `place`.  Returns 1 if it belongs to the caller alone,
@@ -98,16 +97,18 @@ static inline __attribute__((always_inline)) int cc_branch_retract(CCPar *par, C
  * Returns as cc_par2 does.
  *
  * Owner only.  May park.  Cancellation point. */
-static inline __attribute__((always_inline)) CC_MUST_CHECK int
-cc_par_run2(CCPar *par, cc_par_main *first, void *first_captures, cc_par_main *second,
-            void *second_captures)
+static inline __attribute__((always_inline)) CC_MUST_CHECK int cc_par_run2(CCPar *par,
+                                                                           cc_par_main *first,
+                                                                           void *first_captures,
+                                                                           cc_par_main *second,
+                                                                           void *second_captures)
 {
-	CCBranch branch, **place;
+	CCBranch branch, **place = CC_PAR_LOAD(&par->tail);
 	int result;
 
-	if (__builtin_expect(CC_PAR_LOAD(&par->tail) == par->end, 0))
+	if (__builtin_expect(place == par->end, 0))
 		return cc_par_call2(first, first_captures, second, second_captures);
-	place = cc_branch_offer(par, &branch, second, second_captures);
+	cc_branch_offer(par, place, &branch, second, second_captures);
 	result = first(first_captures, par);
 	if (!cc_branch_retract(par, place))
 		return cc_branch_join(par, &branch, result);

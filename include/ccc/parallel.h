@@ -149,7 +149,8 @@ CC_API CC_MUST_CHECK int cc_par_fold(size_t from, size_t to, size_t grain, cc_fo
 	{ \
 		return name(cc_captures, from, to); \
 	} \
-	static int name(struct name##_captures *self __attribute__((unused)), size_t from, size_t to)
+	static int name(struct name##_captures *self __attribute__((unused)), size_t from, \
+	                size_t to)
 #define cc_par_for(from, to, grain, name, ...) \
 	cc_par_range(from, to, grain, name##_range, &(struct name##_captures){__VA_ARGS__})
 
@@ -183,8 +184,8 @@ CC_API CC_MUST_CHECK int cc_par_fold(size_t from, size_t to, size_t grain, cc_fo
 	{ \
 		return name(cc_captures, from, to, into); \
 	} \
-	static int name(struct name##_captures *self __attribute__((unused)), size_t from, size_t to, \
-	                name##_value *into)
+	static int name(struct name##_captures *self __attribute__((unused)), size_t from, \
+	                size_t to, name##_value *into)
 #define cc_join_fn(name) \
 	int name##_join(void *cc_captures, void *into, const void *other); \
 	static int name##_joining(struct name##_captures *self, name##_value *into, \
@@ -206,9 +207,7 @@ CC_API CC_MUST_CHECK int cc_par_fold(size_t from, size_t to, size_t grain, cc_fo
  * macros know where they are.
  *
  * Any thread.  Never parks. */
-static inline void cc_par_context(void)
-{
-}
+static inline void cc_par_context(void) {}
 
 #define CC_PAR_FN_MANY(name, ...) \
 	CC_PAR_DECL_MANY(name, __VA_ARGS__); \
@@ -234,13 +233,21 @@ static inline void cc_par_context(void)
 
 /* A tuple (name, captures) as two arguments: the function and its captures. */
 #define CC_PAR_MAIN(...) CC_MANY_OR_ONE(CC_PAR_MAIN_, __VA_ARGS__)(__VA_ARGS__)
-#define CC_PAR_MAIN_MANY(name, ...) name##_par, &(struct name##_captures){__VA_ARGS__}
+#define CC_PAR_MAIN_MANY(name, ...) \
+	name##_par, &(struct name##_captures) \
+	{ \
+		__VA_ARGS__ \
+	}
 #define CC_PAR_MAIN_ONE(name) \
-	name##_par, &(struct name##_captures){.cc_takes_no_captures = 0}
+	name##_par, &(struct name##_captures) \
+	{ \
+		.cc_takes_no_captures = 0 \
+	}
 
 #define CC_PAR2(...) \
-	_Generic((cc_par_context), CCPar * : cc_par_run2, default : cc_par_outer2) \
-	(cc_par_context, __VA_ARGS__)
+	_Generic((cc_par_context), CCPar * \
+	         : cc_par_run2, default \
+	         : cc_par_outer2)(cc_par_context, __VA_ARGS__)
 
 /* Runs both branches for a caller that is in no cc_par_fn.
  *
@@ -258,7 +265,10 @@ static inline CC_MUST_CHECK int cc_par_outer2(void (*context)(void), cc_par_main
 #define CC_PAR_COUNT(...) CC_PAR_ARGUMENT_9(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define CC_PAR_ARGUMENT_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, ...) a9
 #define CC_PAR_EACH(...) CC_PASTE(CC_PAR_EACH_, CC_PAR_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define CC_PAR_EACH_1(a) {CC_PAR_MAIN a}
+#define CC_PAR_EACH_1(a) \
+	{ \
+		CC_PAR_MAIN a \
+	}
 #define CC_PAR_EACH_2(a, ...) CC_PAR_EACH_1(a), CC_PAR_EACH_1(__VA_ARGS__)
 #define CC_PAR_EACH_3(a, ...) CC_PAR_EACH_1(a), CC_PAR_EACH_2(__VA_ARGS__)
 #define CC_PAR_EACH_4(a, ...) CC_PAR_EACH_1(a), CC_PAR_EACH_3(__VA_ARGS__)

@@ -148,7 +148,8 @@ static bool branch_is_cut(const struct cc__branch *b, int result)
 	/* Relaxed: the branch itself has seen it, or something of its own has failed. */
 	const uint32_t flag = cc__load(&b->scope.flag, CC__RELAXED);
 
-	return flag != 0 && (result == ECANCELED || (result == ETIMEDOUT && (flag & CC__CANCEL_LATE)));
+	return flag != 0 &&
+	       (result == ECANCELED || (result == ETIMEDOUT && (flag & CC__CANCEL_LATE)));
 }
 
 void cc__branch_note(struct cc__branch *b, int result)

@@ -56,13 +56,13 @@
 struct cc__sched;
 
 #ifndef CC__BRANCHES
-#define CC__BRANCHES 1008	/* unstarted ones of a fiber; deeper forks go on in another fiber */
+#define CC__BRANCHES 1008 /* unstarted ones of a fiber; deeper forks go on in another fiber */
 #endif
 
 /* What a CCBranch is. */
 struct cc__branch {
-	cc_par_main *main;		/* constant */
-	void *captures;			/* constant */
+	cc_par_main *main;	/* constant */
+	void *captures;		/* constant */
 	/* Below: since its scope is open. */
 	cc__a32 over;			/* 1: its task has ended (BRANCH-5) */
 	cc__a32 error;			/* the first real one of both branches; 0: none yet */
@@ -76,13 +76,14 @@ _Static_assert(sizeof(struct cc__branch) <= sizeof(CCBranch), "CCBranch is too s
 
 /* The array of a fiber. */
 struct cc__branches {
-	CCPar par;			/* first */
+	CCPar par;	/* first */
 	struct cc__lock lock;
 	uint32_t opened, entered;	/* lock */
+	cc__a32 begun;			/* fibers that have had it; written by the owner, a hint */
 	cc__a32 head;			/* written under the lock; a hint to others */
 	/* Constant while the fiber forks; published by the store of the tail. */
 	const struct cc__sched *sched;
-	struct cc__scope *root;		/* the scheduler's */
+	struct cc__scope *root;	/* the scheduler's */
 	struct cc__parker *owner;
 	unsigned order;			/* of its stack, for those of the tasks */
 	struct cc__member *member;	/* the owner's innermost membership; others: BRANCH-4 */

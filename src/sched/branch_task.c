@@ -87,6 +87,8 @@ struct cc__branches *cc__branches_begin(bool *nested)
 	if ((p = get_array(w)) == NULL)
 		return NULL;
 	place = cc__past_locals(&stack_under(f)->member);
+	/* Relaxed, both: the owner's, and a hint to others. */
+	cc__store(&p->begun, cc__load(&p->begun, CC__RELAXED) + 1, CC__RELAXED);
 	p->sched = w->sched;
 	p->root = &w->sched->root.scope;
 	p->owner = &f->parker;
@@ -100,8 +102,7 @@ struct cc__branches *cc__branches_begin(bool *nested)
 void cc__branches_end(struct cc__branches *p)
 {
 	struct cc__worker *w = cc__worker_here();
-	struct cc__member **place =
-	    cc__past_locals(&stack_under(cc__fiber_of(p->owner))->member);
+	struct cc__member **place = cc__past_locals(&stack_under(cc__fiber_of(p->owner))->member);
 
 	CC__ASSERT(cc__branches_marked(*place) == p, "branch: the array of another fiber ends");
 	CC__ASSERT(cc__branches_unstarted(p) == 0, "branch: an array ends with a branch in it");
@@ -214,15 +215,18 @@ bool cc__worker_has_branches(const struct cc__worker *v)
 	return p != NULL && cc__branches_unstarted(p) > 0;
 }
 
-/* The oldest branch of p has been there for a while. */
+/* The oldest branch of p has been there for a while.  Otherwise one tiny fork after another would be
+ * stolen, each of which costs more than it saves. */
 static bool branch_has_waited(struct cc__sample *seen, const struct cc__branches *p, cc_time now)
 {
-	/* Relaxed: a hint. */
+	/* Relaxed, both: hints. */
 	const void *oldest = &p->slot[cc__load(&p->head, CC__RELAXED)];
+	const uint32_t begun = cc__load(&p->begun, CC__RELAXED);
 
-	if (seen->branch == oldest)
+	if (seen->branch == oldest && seen->branch_begun == begun)
 		return now - seen->branch_at >= BRANCH_AGE;
 	seen->branch = oldest;
+	seen->branch_begun = begun;
 	seen->branch_at = now;
 	return false;
 }

@@ -48,10 +48,8 @@ int cc_par_call(cc_par_main *main, void *captures)
 
 	if (cc__forked())
 		return ENOTSUP;
-	if (cc__sched_here() == NULL)
-		return call_elsewhere(NULL, main, captures);
 	if ((p = cc__branches_begin(&nested)) == NULL)
-		return ENOMEM;
+		return cc__sched_here() == NULL ? call_elsewhere(NULL, main, captures) : ENOMEM;
 	if (nested && cc__peek(&p->par.tail) == p->par.end)
 		return call_elsewhere(p, main, captures);
 	result = main(captures, &p->par);

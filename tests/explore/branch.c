@@ -101,7 +101,8 @@ static void fail_both(void)
 		cc__branch_note(b, 5);
 		while (cc__load(&b->over, CC__ACQUIRE) == 0)
 			cc__relax();
-		MC_ASSERT(cc__load(&b->error, CC__RELAXED) == 5 || cc__load(&b->error, CC__RELAXED) == 6);
+		MC_ASSERT(cc__load(&b->error, CC__RELAXED) == 5 ||
+		          cc__load(&b->error, CC__RELAXED) == 6);
 		MC_ASSERT(cc__load(&b->scope.flag, CC__RELAXED) != 0);
 		cc__scope_close(&b->scope);
 		cc__branches_forget(&p);

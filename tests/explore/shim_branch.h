@@ -54,7 +54,8 @@ static void begin(void)
 static void fork_one(int i)
 {
 	written[i] = 1;
-	place[i] = cc_branch_offer(&p.par, &record[i], branch, &written[i]);
+	place[i] = cc__load(&p.par.tail, CC__RELAXED);
+	cc_branch_offer(&p.par, place[i], &record[i], branch, &written[i]);
 }
 
 static void run_it(CCBranch *b)

@@ -84,7 +84,8 @@ static int several(void *rt)
 
 	(void)rt;
 	CHECK_EQ(cc_par((count_one, .count = &n), (count_one, .count = &n), (no_captures),
-	                (count_one, .count = &n), (count_one, .count = &n)), 0);
+	                (count_one, .count = &n), (count_one, .count = &n)),
+	         0);
 	CHECK_EQ(cc__load(&n, CC__RELAXED), 4);
 	CHECK_EQ(cc_par2((no_captures), (no_captures)), 0);
 	CHECK_EQ(cc_par_all(NULL, 0), 0);
@@ -139,14 +140,14 @@ TEST(branch_that_waits_for_the_other_is_served)
 }
 
 /* The sender is the oldest branch, several forks below the one that waits. */
-static cc_par_fn(deep_receive, int depth; CCChan *chan; int *sum;)
+static cc_par_fn(deep_receive, int depth; CCChan * chan; int *sum;)
 {
 	if (self->depth == 0)
 		return receive_all(&(struct receive_all_captures){self->chan, self->sum},
 		                   cc_par_context);
-	return cc_par2((deep_receive, .depth = self->depth - 1, .chan = self->chan,
-	                .sum = self->sum),
-	               (no_captures));
+	return cc_par2(
+	    (deep_receive, .depth = self->depth - 1, .chan = self->chan, .sum = self->sum),
+	    (no_captures));
 }
 
 static int serve_from_below(void *rt)
@@ -155,8 +156,8 @@ static int serve_from_below(void *rt)
 	int sum = 0;
 
 	(void)rt;
-	CHECK_EQ(cc_par2((deep_receive, .depth = 50, .chan = c, .sum = &sum), (send_ten, .chan = c)),
-	         0);
+	CHECK_EQ(
+	    cc_par2((deep_receive, .depth = 50, .chan = c, .sum = &sum), (send_ten, .chan = c)), 0);
 	CHECK_EQ(sum, 55);
 	CHECK_EQ(cc_chan_free(c), 0);
 	return 0;
@@ -219,7 +220,8 @@ static cc_par_fn(descend, int depth; int *deepest;)
 	*self->deepest += 1;
 	if (self->depth == 0)
 		return 0;
-	return cc_par2((descend, .depth = self->depth - 1, .deepest = self->deepest), (no_captures));
+	return cc_par2((descend, .depth = self->depth - 1, .deepest = self->deepest),
+	               (no_captures));
 }
 
 static int go_deeper(void *arg)
@@ -277,7 +279,8 @@ static int errors(void *rt)
 	CHECK_EQ(cc_par2((wait_in_vain, .chan = c, .got = &got), (fail_with, .error = EIO)), EIO);
 	CHECK_EQ(got, ECANCELED);
 	got = -1;
-	CHECK_EQ(cc_par2((fail_later, .error = EBADF), (wait_in_vain, .chan = c, .got = &got)), EBADF);
+	CHECK_EQ(cc_par2((fail_later, .error = EBADF), (wait_in_vain, .chan = c, .got = &got)),
+	         EBADF);
 	CHECK_EQ(got, ECANCELED);
 	CHECK_EQ(cc_par2((count_one, .count = &n), (count_one, .count = &n)), 0);
 	CHECK_EQ(cc__load(&n, CC__RELAXED), 2);
@@ -330,7 +333,8 @@ static int cancel_nursery_inside(void *rt)
 
 	(void)rt;
 	CHECK_EQ(cc_par2((wait_in_nursery, .chan = c, .got = &got, .reason = &reason),
-	                 (fail_later, .error = EIO)), EIO);
+	                 (fail_later, .error = EIO)),
+	         EIO);
 	CHECK_EQ(got, ECANCELED);
 	CHECK_EQ(reason, EIO);
 	CHECK_EQ(cc_chan_free(c), 0);
@@ -602,7 +606,8 @@ static int meet_twice(void *rt)
 	for (int i = 0; i < 5; i++) {
 		cc__a32 a = {0}, b = {0};
 
-		CHECK_EQ(cc_par2((meet, .mine = &a, .theirs = &b), (meet, .mine = &b, .theirs = &a)), 0);
+		CHECK_EQ(
+		    cc_par2((meet, .mine = &a, .theirs = &b), (meet, .mine = &b, .theirs = &a)), 0);
 	}
 	return 0;
 }
@@ -615,7 +620,7 @@ TEST(idle_worker_takes_a_branch_from_a_fiber_that_computes)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-static cc_par_fn(tree, int depth; cc__a64 *leaves;)
+static cc_par_fn(tree, int depth; cc__a64 * leaves;)
 {
 	if (self->depth == 0) {
 		cc__add(self->leaves, 1, CC__RELAXED);
@@ -632,7 +637,8 @@ static int grow_tree(void *rt)
 
 	(void)rt;
 	CHECK_EQ(cc_par2((tree, .depth = depth, .leaves = &leaves),
-	                 (tree, .depth = depth, .leaves = &leaves)), 0);
+	                 (tree, .depth = depth, .leaves = &leaves)),
+	         0);
 	CHECK_EQ(cc__load(&leaves, CC__RELAXED), 2 << depth);
 	return 0;
 }
