@@ -45,8 +45,8 @@ struct CCPar {
 /* Relaxed: after the compiler fence; see src/sched/branch.h for its partner. */
 #define CC_PAR_LOAD(a) __atomic_load_n(&(a)->raw, __ATOMIC_RELAXED) /* lint: allow(atomic) inline */
 /* Release: the record and its place in the array, to the acquire of the worker that takes it. */
-#define CC_PAR_STORE(a, v) \
-	(__atomic_store_n(&(a)->raw, v, __ATOMIC_RELEASE)) /* lint: allow(atomic) inline */
+#define CC_PAR_STORE(a, v) CC_PAR_WRITE(&(a)->raw, v)
+#define CC_PAR_WRITE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE) /* lint: allow(atomic) inline */
 #define CC_PAR_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* lint: allow(atomic) inline */
 #endif
 
