@@ -47,7 +47,7 @@ struct CCPar {
 /* Release: the record and its place in the array, to the acquire of the worker that takes it. */
 #define CC_PAR_STORE(a, v) CC_PAR_WRITE(&(a)->raw, v)
 #define CC_PAR_WRITE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE) /* lint: allow(atomic) inline */
-#define CC_PAR_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* lint: allow(atomic) inline */
+#define CC_PAR_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)      /* lint: allow(atomic) inline */
 #endif
 
 /* Runs both branches for a caller that does not know its CCPar, or whose array is full.
