@@ -7,7 +7,7 @@
 /* Moves what is smaller than the middle element to the front. */
 static size_t partition(int *v, size_t n)
 {
-	const int pivot = v[n / 2];
+	const int pivot = v[(n - 1) / 2];
 	size_t i = 0, j = n - 1;
 
 	for (;; i++, j--) {

@@ -71,9 +71,8 @@ CC_API CC_MUST_CHECK int cc_branch_join(CCPar *par, CCBranch *branch, int result
  * which must not be full.
  *
  * Owner only.  Never parks. */
-static inline __attribute__((always_inline)) void cc_branch_offer(CCPar *par, CCBranch **place,
-                                                                  CCBranch *branch,
-                                                                  cc_par_main *main, void *captures)
+static inline CC_IN_CALLER void cc_branch_offer(CCPar *par, CCBranch **place, CCBranch *branch,
+                                                cc_par_main *main, void *captures)
 {
 	branch->main = main;
 	branch->captures = captures;
@@ -85,7 +84,7 @@ static inline __attribute__((always_inline)) void cc_branch_offer(CCPar *par, CC
  * and 0 if cc_branch_join has to end the fork.
  *
  * Owner only.  Never parks. */
-static inline __attribute__((always_inline)) int cc_branch_retract(CCPar *par, CCBranch **place)
+static inline CC_IN_CALLER CC_MUST_CHECK int cc_branch_retract(CCPar *par, CCBranch **place)
 {
 	CC_PAR_STORE(&par->tail, place);
 	CC_PAR_FENCE();
@@ -97,11 +96,9 @@ static inline __attribute__((always_inline)) int cc_branch_retract(CCPar *par, C
  * Returns as cc_par2 does.
  *
  * Owner only.  May park.  Cancellation point. */
-static inline __attribute__((always_inline)) CC_MUST_CHECK int cc_par_run2(CCPar *par,
-                                                                           cc_par_main *first,
-                                                                           void *first_captures,
-                                                                           cc_par_main *second,
-                                                                           void *second_captures)
+static inline CC_IN_CALLER CC_MUST_CHECK int cc_par_run2(CCPar *par, cc_par_main *first,
+                                                         void *first_captures, cc_par_main *second,
+                                                         void *second_captures)
 {
 	CCBranch branch, **place = CC_PAR_LOAD(&par->tail);
 	int result;

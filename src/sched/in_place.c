@@ -33,7 +33,7 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
                         const struct cc__stack *s)
 {
-	return !cc__fiber_stays(self) && !cc__branches_any(self) && !(cc__carries(&w->carry) && cc__carry_any()) &&
+	return !cc__fiber_stays(self) && !cc__branches_of_fiber(self) && !(cc__carries(&w->carry) && cc__carry_any()) &&
 	       room_on(&w->sched->stacks, s);
 }
 

@@ -221,6 +221,13 @@ static inline bool cc__branches_any(const struct cc__fiber *f)
 	/* Relaxed: f is the caller's.  The low bits are marks (local.h, CC__BRANCHES_MARK). */
 	return ((uintptr_t)cc__load(&f->stack, CC__RELAXED)->member & 3) != 0;
 }
+/* Whether it has. */
+static inline bool cc__branches_of_fiber(const struct cc__fiber *f)
+{
+	/* Relaxed: f is the caller's. */
+	return cc__branches_any(f) &&
+	       cc__branches_in(&cc__load(&f->stack, CC__RELAXED)->member) != NULL;
+}
 /* A branch of a fiber that forks on v becomes a task in w's queue, by w. */
 bool cc__steal_branch(struct cc__worker *w, struct cc__worker *v, cc_time now, bool eager);
 /* v has branches that could be stolen; a hint. */
