@@ -26,6 +26,10 @@ extern "C" {
  * gcc warns about a result that is cast to void, too: to drop one on purpose, cc_ignore it. */
 #define CC_MUST_CHECK __attribute__((warn_unused_result))
 
+/* Inlines a function even without optimization: so that CC_DEBUG_HOLD can name the place that locks
+ * by its return address, and so that a fork calls its branches directly. */
+#define CC_IN_CALLER __attribute__((always_inline))
+
 /* Drops the result of a call whose failure changes nothing for the caller.  Any thread; never
  * parks. */
 static inline void cc_ignore(int result)

@@ -5,6 +5,7 @@
 #include <ccc/arena.h>
 #include <ccc/base.h>
 #include <ccc/blocking.h>
+#include <ccc/branch.h>
 #include <ccc/cap.h>
 #include <ccc/chan.h>
 #include <ccc/combine.h>
@@ -15,6 +16,7 @@
 #include <ccc/local.h>
 #include <ccc/net.h>
 #include <ccc/nursery.h>
+#include <ccc/parallel.h>
 #include <ccc/park.h>
 #include <ccc/process.h>
 #include <ccc/runtime.h>

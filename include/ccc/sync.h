@@ -20,10 +20,6 @@
 extern "C" {
 #endif
 
-/* Inlines a function even without optimization, so that CC_DEBUG_HOLD can name the place that
- * locks by its return address. */
-#define CC_IN_CALLER __attribute__((always_inline))
-
 /* ---- mutex ---- */
 
 /* A lock with one holder at a time.  Not recursive: the holder must not lock it again.  Barging is

@@ -28,11 +28,12 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 }
 
 /* A task may take the place of `self`, which runs on s and goes wherever the task does.  Not if
- * `self` handles a C++ exception: the task has nothing to do with that (base/carry.h). */
+ * `self` handles a C++ exception: the task has nothing to do with that (base/carry.h).  Not if `self`
+ * may have forked branches: they become tasks when `self` parks, and the task parks in its place. */
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
                         const struct cc__stack *s)
 {
-	return !cc__fiber_stays(self) && !(cc__carries(&w->carry) && cc__carry_any()) &&
+	return !cc__fiber_stays(self) && !cc__branches_of_fiber(self) && !(cc__carries(&w->carry) && cc__carry_any()) &&
 	       room_on(&w->sched->stacks, s);
 }
 

@@ -6,6 +6,7 @@
 
 #include "os/cpus.h"
 #include "os/fork.h"
+#include "sched/branch.h"
 #include "sched/later.h"
 #include "sched/spawn.h"
 #include "sched/stats.h"
@@ -317,7 +318,12 @@ struct cc__member **cc__local_place(struct cc__parker *p)
 
 struct cc__member **cc__member_slot(struct cc__parker *p)
 {
-	return cc__past_locals(cc__local_place(p));
+	struct cc__member **slot = cc__past_locals(cc__local_place(p));
+
+	/* A fiber that forks (BRANCH-4). */
+	if (__builtin_expect((uintptr_t)*slot & CC__BRANCHES_MARK, 0))
+		return cc__branches_enter(cc__branches_marked(*slot));
+	return slot;
 }
 
 struct cc__scope *cc__scope_here(void)

@@ -4,6 +4,7 @@
  *      at hand       its own queue, inboxes, a share of the global one (pick.c)
  *      timers        anybody's, whose time has come
  *      queues        others', from a random one on: half of what has waited
+ *      branches      the oldest one that a fiber has forked there and nobody has begun
  *      inboxes       others', whole, when nothing else is left or their owner
  *                    stands still
  *
@@ -56,7 +57,7 @@ static bool steal(struct cc__worker *w, cc_time now, bool eager)
 	for (unsigned i = 0; i < n; i++) {
 		struct cc__worker *v = s->worker[(first + i) % n];
 
-		if (v != w && cc__steal(w, v, now, eager))
+		if (v != w && (cc__steal(w, v, now, eager) || cc__steal_branch(w, v, now, eager)))
 			return true;
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -96,7 +97,8 @@ static bool left(void *arg)
 
 	for (unsigned i = 0; i < workers_of(s); i++) {
 		v = s->worker[i];
-		if (cc__runq_length(&v->queue) > (v == w) || cc__inbox_any(&v->inbox))
+		if (cc__runq_length(&v->queue) > (v == w) || cc__inbox_any(&v->inbox) ||
+		    cc__worker_has_branches(v))
 			return true;
 	}
 	return cc__global_length(&s->global) > 0 || cc__inbox_any(&s->woken);
@@ -461,6 +463,7 @@ void cc__worker_main(void *arg)
 	do
 		cc__worker_run(w);
 	while (cc__worker_search(w));
+	cc__worker_drop_branches(w);
 	cc__frame_cache_flush(&w->frames);
 	cc__stack_put_list(&s->stacks, &w->stacks);
 	if (w->reserve != NULL)

@@ -32,6 +32,9 @@ struct cc__sample {
 	cc_time offered_at;		/* ... since then */
 	uint64_t picks;			/* its owner's ... */
 	cc_time picked_at;		/* ... since then */
+	const void *branch;		/* the oldest unstarted branch there ... */
+	uint32_t branch_begun;		/* ... of that use of the array ... */
+	cc_time branch_at;		/* ... since then */
 	unsigned shy;			/* how often the age is doubled (T2) */
 };
 

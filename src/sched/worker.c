@@ -310,6 +310,8 @@ static __attribute__((noinline)) int yield_slowly(void)
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = cc__worker_fiber(w), *next;
 
+	if (f != NULL && cc__branches_any(f) && !cc__forked())
+		cc__branches_leave(w, f);	/* BRANCH-3 */
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
 	else if ((next = cc__worker_next(w)) != NULL ||
@@ -397,10 +399,28 @@ static __attribute__((noinline)) void park_until(struct cc__fiber *f, uint64_t t
 	cc__timers_remove(timers, alarm);
 }
 
+/* BRANCH-3 */
+static __attribute__((noinline)) void park_forking(struct cc__fiber *f, uint64_t ticket,
+                                                   cc_time deadline)
+{
+	const struct cc__thread *t = cc__tls_get();	/* a worker's: f runs on it */
+	struct cc__branches *p = cc__branches_leave(t->worker, f);
+
+	if (deadline == CC_FOREVER)
+		park(t->worker, f);
+	else
+		park_until(f, ticket, deadline);
+	cc__branches_resume(p);
+}
+
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
 	const struct cc__thread *t;
 
+	if (__builtin_expect(cc__branches_any(cc__fiber_of(p)), 0)) {
+		park_forking(cc__fiber_of(p), ticket, deadline);
+		return;
+	}
 	if (deadline != CC_FOREVER) {
 		park_until(cc__fiber_of(p), ticket, deadline);
 		return;

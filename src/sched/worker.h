@@ -101,6 +101,7 @@ struct cc__worker {
 	struct cc__sample *seen;	/* of each worker */
 	struct cc__lesson lesson;	/* but for its `from` */
 	struct cc__loot loot;
+	struct cc__branches *spare_branches;	/* for the next fiber that forks; or NULL */
 	bool doubt;			/* a wake may find nothing to take: sleep on watch */
 	struct cc__poll_found found;	/* from a sleep in the poller to its wakes */
 
@@ -111,6 +112,8 @@ struct cc__worker {
 	cc__a64 moved;			/* queued here, but from another queue */
 	cc__a64 spawned, finished;
 	cc__a32 life;			/* enum cc__life */
+	/* The array of a fiber that forks here, or did: where thieves look.  NULL: none. */
+	CC__ATOMIC(struct cc__branches *) branches;
 
 	struct cc__runq queue;
 	struct cc__timers timers;
@@ -203,6 +206,34 @@ struct cc__fiber *cc__worker_pick_slowly(struct cc__worker *w);
 struct cc__fiber *cc__worker_next(struct cc__worker *w);
 /* Run fibers until nothing is at hand.  On the worker's own stack. */
 void cc__worker_run(struct cc__worker *w);
+
+/* ---- branch_task.c ---- */
+
+/* The array in that place, which is a fiber's `member`; NULL: the fiber does not fork. */
+struct cc__branches *cc__branches_in(struct cc__member **place);
+/* f, which runs on w, is about to leave it: its unstarted branches become tasks (BRANCH-3).
+ * Returns its array, for cc__branches_resume when it is back; NULL: it has none. */
+struct cc__branches *cc__branches_leave(struct cc__worker *w, struct cc__fiber *f);
+void cc__branches_resume(struct cc__branches *p);
+/* Whether f, which runs, may have an array. */
+static inline bool cc__branches_any(const struct cc__fiber *f)
+{
+	/* Relaxed: f is the caller's.  The low bits are marks (local.h, CC__BRANCHES_MARK). */
+	return ((uintptr_t)cc__load(&f->stack, CC__RELAXED)->member & 3) != 0;
+}
+/* Whether it has. */
+static inline bool cc__branches_of_fiber(const struct cc__fiber *f)
+{
+	/* Relaxed: f is the caller's. */
+	return cc__branches_any(f) &&
+	       cc__branches_in(&cc__load(&f->stack, CC__RELAXED)->member) != NULL;
+}
+/* A branch of a fiber that forks on v becomes a task in w's queue, by w. */
+bool cc__steal_branch(struct cc__worker *w, struct cc__worker *v, cc_time now, bool eager);
+/* v has branches that could be stolen; a hint. */
+bool cc__worker_has_branches(const struct cc__worker *v);
+/* w ends: it gives back what it keeps. */
+void cc__worker_drop_branches(struct cc__worker *w);
 
 /* ---- search.c ---- */
 

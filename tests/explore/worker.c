@@ -14,7 +14,7 @@
  * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c sched/worker.c
  * sched/ready.c sched/pick.c sched/bound.c sched/sched.c task/frame.c task/join.c
  * sched/inspect.c sched/spawn.c time/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
- * sched/later.c task/local.c sched/pressure.c */
+ * sched/branch.c sched/branch_task.c sched/later.c task/local.c sched/pressure.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

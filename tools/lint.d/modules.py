@@ -10,7 +10,7 @@ PUBLIC = {
     "process": "io", "io": "io", "net": "io", "arena": "arena", "chan": "chan", "select": "chan",
     "token": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync",
     "stream": "io", "serve": "serve", "signal": "serve", "trace": "monitor", "runtime": "runtime",
-    "stats": "runtime", "ccc": "runtime",
+    "branch": "sched", "parallel": "scope", "stats": "runtime", "ccc": "runtime",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 
