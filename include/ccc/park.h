@@ -57,7 +57,6 @@ CC_API CCParkSpace *cc_park_space(void);
  *   ENOBUFS     CCMemoryInfo.slots waits on memory objects are in progress in this process
  *   ESHUTDOWN   the strand or its domain has ended; *status is CC_PARK_INTERRUPTED
  *   EPERM       the strand belongs to another fiber or thread
- *   EBUSY       the strand is in another call
  *   ENOTSUP     in a child of fork (runtime.h)
  * After an error for which the list names no status, *status is unchanged.  If the deadline of the
  * call passes, the result is 0 with CC_PARK_TIMED_OUT, also for CC_NOW.
