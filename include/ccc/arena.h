@@ -9,8 +9,9 @@
  *	cc_arena_free(arena);
  *
  * An arena takes memory from an allocator in blocks, or uses a buffer that the caller provides.
- * Single allocations are not freed; a program frees everything with cc_arena_reset, or everything
- * since a mark with cc_arena_restore.  cc_arena_get and cc_arena_put are for the exceptions.
+ * A program does not free single allocations.  It frees everything with cc_arena_reset, or
+ * everything that was allocated since a mark with cc_arena_restore.  An object that must be freed
+ * by itself is allocated with cc_arena_get and freed with cc_arena_put.
  *
  * Sharing.  Any number of fibers and OS threads may allocate from one arena at the same time.
  * Each thread takes a part of the block for itself and allocates from it without a lock.
@@ -29,9 +30,9 @@
  * there.
  *
  * Exclusive calls.  During cc_arena_mark, cc_arena_keep, cc_arena_restore, cc_arena_reset and
- * cc_arena_free no other call on the arena may be in progress; the program must ensure this.  The
- * calls return EBUSY or EPERM for the violations that they can detect: an open cursor, or a mark of
- * another fiber or thread. */
+ * cc_arena_free no other call on the arena may be in progress.  The program must ensure this; the
+ * library checks only that no cursor is open (EBUSY), and that no fiber or thread ends a mark of
+ * another one (EPERM). */
 #ifndef CCC_ARENA_H
 #define CCC_ARENA_H
 
@@ -58,12 +59,12 @@ typedef struct CCArenaOptions {
 	 * if there is a buffer. */
 	size_t block;
 	/* Memory of the caller from which all allocations are made; it must outlive the arena.
-	 * Threads then keep no parts of their own: each allocation is one compare-and-swap, and
-	 * the buffer can be used to the last byte.  NULL: the arena takes blocks from the
-	 * allocator. */
+	 * Threads then take no parts for themselves: each allocation is one compare-and-swap, and
+	 * the whole buffer can be used.  NULL: the arena takes blocks from the allocator. */
 	void *buffer;
-	/* Size of `buffer` in bytes.  The arena uses the multiples of CC_ARENA_ALIGN in it and
-	 * needs at least one.  Must be 0 if there is no buffer. */
+	/* Size of `buffer` in bytes.  The arena rounds the start of the buffer up and its end down
+	 * to a multiple of CC_ARENA_ALIGN; at least CC_ARENA_ALIGN bytes must remain.  Must be 0 if
+	 * there is no buffer. */
 	size_t buffer_size;
 } CCArenaOptions;
 
@@ -92,8 +93,9 @@ CC_API CC_MUST_CHECK CCArena *cc_arena_new(void);
  *
  * Any later use of the arena or of its allocations is an error of the program.  While the
  * allocator has not reused the arena's memory, most calls on the arena abort the program with a
- * message that names the arena; cc_arena_restore and cc_arena_keep return EINVAL.  After that the
- * behaviour is undefined.  AddressSanitizer and Valgrind report such uses.
+ * message that names the arena; cc_arena_restore and cc_arena_keep return EINVAL.  Once the
+ * allocator has reused the memory, the behaviour is undefined.  AddressSanitizer and Valgrind
+ * report such uses.
  *
  * Returns 0, or
  *   EBUSY       a cursor is open
@@ -130,8 +132,8 @@ CC_API CC_MUST_CHECK int cc_arena_alloc_aligned(CCArena *arena, size_t size, siz
  * *out.  Pieces are for an arena that is never reset, and for objects that live longer or shorter
  * than the rest of the arena.  The call takes a short lock.
  *
- * A piece that was put back is reused for a later piece of about its size.  For this the size is
- * rounded up, by at most 25 % above 64 bytes.  While a mark is open no piece is reused.
+ * A piece that was put back is reused for a later piece of about its size.  To make this likely,
+ * sizes above 64 bytes are rounded up by at most 25 %.  While a mark is open no piece is reused.
  *
  * Returns 0, or
  *   EINVAL      `arena` or `out` is NULL
@@ -253,7 +255,7 @@ CC_API CC_MUST_CHECK int cc_arena_mark(CCArena *arena, CCArenaMark *out);
  *
  * Returns 0, or
  *   EINVAL      `arena` is NULL, or the arena has no such open mark
- *   EPERM       another fiber or thread made the mark or one that was made after it
+ *   EPERM       another fiber or thread made the mark, or made a mark after it that is open
  *   EBUSY       a cursor is open
  *   ENOTSUP     in a child of fork (runtime.h)
  * After an error nothing was freed and all marks stay open.
@@ -282,8 +284,8 @@ CC_API int cc_arena_keep(CCArena *arena, CCArenaMark mark);
  * Any thread, while no other call on the arena is in progress.  Never parks. */
 CC_API int cc_arena_reset(CCArena *arena);
 
-/* Returns the blocks that the arena keeps without using them to the allocator.  Such blocks remain
- * after cc_arena_reset and cc_arena_restore.
+/* Gives unused blocks back to the allocator.  An arena has such blocks after cc_arena_reset and
+ * cc_arena_restore, because both keep blocks for later allocations.
  *
  * Returns 0, or
  *   EINVAL      `arena` is NULL
