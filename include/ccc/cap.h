@@ -1,6 +1,7 @@
 /* cap.h - domains: waiting and waking on words, with capabilities and checked addresses.
  *
- * A domain stands for a process.  It has
+ * A domain stands for a process inside the program.  Programs that need no capabilities use park.h
+ * or sync.h instead.  A domain has
  *   - an address space: regions of memory that the domain declares with cc_domain_map
  *   - a table of capabilities: numbers that name a right, for example to wait on words
  *   - strands: the fibers and OS threads that have joined the domain; they are its threads
@@ -91,9 +92,8 @@ typedef struct CCCapCompletion {
 } CCCapCompletion;
 
 /* The head of the two rings.  CC_CAP_RING_ENTRIES bytes after its start the submissions begin, and
- * the completions follow them.  The numbers of entries are powers of 2.  The four indices count
- * without wrapping to 0 at the end of a ring: the entry of an index is at the index modulo the
- * number of entries. */
+ * the completions follow them.  The numbers of entries are powers of 2.  The four indices only
+ * increase, modulo 2^32; the entry of an index is at the index modulo the number of entries. */
 typedef struct CCCapRing {
 	uint32_t sq_head;		/* next submission to execute; the domain writes it */
 	uint32_t sq_entries;		/* number of submissions in the ring; constant */
@@ -163,14 +163,13 @@ typedef struct CCStrand CCStrand;
 /* An object: memory that several domains may map.  The fields are private. */
 typedef struct CCCapObject CCCapObject;
 
-/* Sizes of a domain, which are fixed when it is created.  0 is the default.  "A power of 2" is
- * required where it is named. */
+/* Sizes of a domain, which are fixed when it is created.  0 is the default. */
 typedef struct CCDomainOptions {
 	uint32_t strands;	/* most strands at a time, up to 4096; default 64 */
 	uint32_t regions;	/* most regions at a time, up to 4096; default 64 */
 	uint32_t caps;		/* most capabilities at a time, 3 to 4096; default 64 */
-	uint32_t submissions;	/* entries of that ring, a power of 2 up to 4096; default 16 */
-	uint32_t completions;	/* entries of that ring, a power of 2, 2 to 4096; default 32 */
+	uint32_t submissions;	/* size of their ring, a power of 2, 1 to 4096; default 16 */
+	uint32_t completions;	/* size of their ring, a power of 2, 2 to 4096; default 32 */
 	uint32_t buckets;	/* hash buckets for waiters, a power of 2, 2 to 65536; default 64 */
 } CCDomainOptions;
 
@@ -222,7 +221,7 @@ CC_API int cc_domain_exit(CCDomain *d);
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_domain_join(CCDomain *d, CCStrand **out);
 
-/* Leaves the domain.  Submissions PARK of the strand that have not been executed complete with
+/* Leaves the domain.  PARK submissions of the strand that have not been executed complete with
  * CC_CAP_E_OWNER.  The handle must not be used again.
  *
  * A task or thread that ends without leaving leaves automatically, as if the strand were a value of
