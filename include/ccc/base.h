@@ -1,4 +1,9 @@
-/* base.h - what every public header stands on: visibility, time, version. */
+/* base.h - what every other header uses: attributes of declarations, time, version.
+ *
+ * Time is counted in nanoseconds of the monotonic clock.  Calls that may wait take a deadline,
+ * which is a point in time, not a span; cc_after computes it from a span:
+ *
+ *      err = cc_chan_recv_until(chan, &item, sizeof item, cc_after(50 * CC_MSEC)); */
 #ifndef CCC_BASE_H
 #define CCC_BASE_H
 
@@ -12,45 +17,55 @@
 extern "C" {
 #endif
 
+/* Marks functions that the shared library exports. */
 #define CC_API __attribute__((visibility("default")))
 
-/* The compiler warns if the result of such a call is dropped.
+/* Marks functions whose result must be used; the compiler warns if it is not.
  *
- * A call is marked if it can fail in a correct program and its error means that something did
+ * A function is marked if it can fail in a correct program and its error means that something did
  * not happen: no value was moved, no lock is held, nothing was created, a task does not run or
- * has not ended.  Three groups are not marked: calls that fail only through a mistake of the
+ * has not ended.  Three groups are not marked: calls that fail only because of a mistake of the
  * caller (close, unlock, free, cancel); spawns into a nursery, because a child that cannot be
- * started is that nursery's error; and sleeps, because the next call that has to wait reports
- * a cancellation again.
+ * started is an error of the nursery; and sleeps, because the next call that has to wait reports
+ * the cancellation again.
  *
- * gcc warns about a result that is cast to void, too: to drop one on purpose, cc_ignore it. */
+ * gcc also warns if the result is cast to void.  To ignore a result on purpose, pass it to
+ * cc_ignore. */
 #define CC_MUST_CHECK __attribute__((warn_unused_result))
 
 /* Inlines a function even without optimization: so that CC_DEBUG_HOLD can name the place that locks
  * by its return address, and so that a fork calls its branches directly. */
 #define CC_IN_CALLER __attribute__((always_inline))
 
-/* Drops the result of a call whose failure changes nothing for the caller.  Any thread; never
- * parks. */
+/* Ignores the result of a call whose failure makes no difference to the caller.
+ *
+ * Any thread.  Never parks. */
 static inline void cc_ignore(int result)
 {
 	(void)result;
 }
 
-/* Nanoseconds of the monotonic clock.  A deadline is a point of that clock. */
+/* A point in time or a span, in nanoseconds of the monotonic clock.  A deadline is a point. */
 typedef int64_t cc_time;
 
-#define CC_NOW ((cc_time)0)		/* do not wait: EAGAIN where one would have to */
-#define CC_FOREVER ((cc_time)INT64_MAX)	/* no deadline */
+/* Deadlines.  With CC_NOW a call does not wait; where it would have to, it returns EAGAIN.  With
+ * CC_FOREVER it waits without a limit. */
+#define CC_NOW ((cc_time)0)
+#define CC_FOREVER ((cc_time)INT64_MAX)
 
-#define CC_USEC ((cc_time)1000)
-#define CC_MSEC ((cc_time)1000000)
-#define CC_SEC ((cc_time)1000000000)
+#define CC_USEC ((cc_time)1000)		/* a span of one microsecond */
+#define CC_MSEC ((cc_time)1000000)	/* a span of one millisecond */
+#define CC_SEC ((cc_time)1000000000)	/* a span of one second */
 
-/* The monotonic clock.  Any thread; never parks. */
+/* Returns the time of the monotonic clock in nanoseconds.
+ *
+ * Any thread.  Never parks. */
 CC_API cc_time cc_now(void);
 
-/* The deadline a span from now: CC_FOREVER if that is out of reach.  Any thread. */
+/* Returns the point in time that is `span` nanoseconds from now; CC_FOREVER if a cc_time cannot
+ * represent it.
+ *
+ * Any thread.  Never parks. */
 static inline cc_time cc_after(cc_time span)
 {
 	const cc_time now = cc_now();
@@ -58,7 +73,9 @@ static inline cc_time cc_after(cc_time span)
 	return span > CC_FOREVER - now ? CC_FOREVER : now + span;
 }
 
-/* CC_VERSION of the library that is linked in.  Any thread. */
+/* Returns the version of the library that the program runs with, in the form of CC_VERSION.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_version(void);
 
 #ifdef __cplusplus

@@ -11,14 +11,15 @@
  *              cc_wait_fd(fd, CC_FD_READ, CC_FOREVER);         // wrong: errno may be stale
  *
  * With this header errno is a call that the compiler must repeat, so each use means the errno of
- * the thread that the fiber runs on at that moment, and the loop above is right.  The macro is
- * redefined for the rest of the source file; include this header after all others, or include it
- * in each file that needs it: a later <errno.h> changes nothing, but a header with inline
- * functions that was included before has the plain errno in them.
+ * the thread that the fiber runs on at that moment, and the loop above is right.
+ *
+ * The header redefines the macro errno for the rest of the source file.  Include it in each source
+ * file that needs it.  Including <errno.h> after it changes nothing.  Inline functions of headers
+ * that were included before it still use the plain errno.
  *
  * The value does not travel.  After a call that may park errno is whatever other code has left in
  * the thread, as after any call of the C library that does not fail.  Read errno right after the
- * call that failed, and keep it in a variable if it is wanted later:
+ * call that failed, and keep it in a variable if it is needed later:
  *
  *      if (connect(fd, address, size) < 0) {
  *              const int err = errno;
@@ -27,8 +28,8 @@
  *              return err;             // not errno
  *      }
  *
- * Calls of this library return their errors and never set errno on purpose.  It costs one call
- * for each use of errno, about a nanosecond. */
+ * Calls of this library return their errors and never set errno on purpose.  Each use of the
+ * redefined errno costs one call, about a nanosecond. */
 #ifndef CCC_ERRNO_H
 #define CCC_ERRNO_H
 
@@ -40,8 +41,10 @@
 extern "C" {
 #endif
 
-/* Returns the address of the calling thread's errno, which is good until the next call that may
- * park.  For the macro below.  Any thread; never parks; may be called from a signal handler. */
+/* Returns the address of the calling thread's errno.  The address is valid until the next call that
+ * may park.  The macro errno below calls this function; programs use the macro.
+ *
+ * Any thread.  Never parks.  May be called from a signal handler. */
 CC_API int *cc_errno_location(void);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
-/* process.h - child processes, started from a fiber as from main, and their end.
+/* process.h - start child processes and wait for their end, in fibers and threads.
  *
- * Threads of a runtime block signals and ask for exact timers (docs/signals.md), and a process
- * inherits both from the thread that starts it.  A process that cc_process_spawn starts has the
- * signal mask and the timer slack of the program's own threads instead.  docs/processes.md says
- * what to set where posix_spawn or fork is called by hand.
+ * A process inherits its signal mask and its timer slack from the thread that starts it.  The
+ * threads of a runtime block signals and have a small timer slack (docs/signals.md), which a child
+ * process should not inherit.  So a process that cc_process_spawn starts gets the signal mask and
+ * the timer slack of the program's own threads.  docs/processes.md says what to set if a program
+ * calls posix_spawn or fork itself.
  *
  *	CCProcess *p;
  *	int status, err;
@@ -24,85 +25,100 @@
 extern "C" {
 #endif
 
+/* A child process.  The fields are private. */
 typedef struct CCProcess CCProcess;
 
-/* For CCProcessOptions.in, out and err: /dev/null. */
+/* A value of CCProcessOptions.in, out and err: /dev/null. */
 #define CC_PROCESS_NULL (-1)
 
-/* How a process starts.  All zero: like the caller. */
+/* Options.  A zeroed struct is the default. */
 typedef struct CCProcessOptions {
-	/* Descriptors of the caller that become 0, 1 and 2 of the process, or CC_PROCESS_NULL.
-	 * 0: the process has the caller's own.  They stay open in the caller. */
+	/* Descriptors of the caller that become the descriptors 0, 1 and 2 of the process, or
+	 * CC_PROCESS_NULL.  0: the process inherits the caller's descriptor of that number.  The
+	 * descriptors stay open in the caller. */
 	int in, out, err;
-	/* "NAME=value" strings up to a NULL; NULL: the caller's environment. */
+	/* Array of "NAME=value" strings that ends with NULL.  NULL: the caller's environment. */
 	char *const *environment;
-	/* Where it starts; NULL: where the caller is. */
+	/* Directory in which the process starts.  NULL: the caller's current directory. */
 	const char *directory;
-	/* 1: no signal is blocked or ignored, whatever the program blocks and ignores. */
+	/* Not 0: the process starts with no signal blocked and none ignored. */
 	int default_signals;
 } CCProcessOptions;
 
-/* Start the program argv[0] with the arguments argv, up to a NULL.  A name without a slash is
- * searched for in PATH.
+/* Starts the program argv[0] with the arguments `argv`, an array that ends with NULL, and stores
+ * the process in *process.  A name without a slash is searched for in PATH.  `options` may be NULL.
+ * The caller must free *process with cc_process_free.
  *
- * The process inherits, as from posix_spawn, every descriptor without FD_CLOEXEC and the
- * signals that the program ignores.  Its signal mask is the caller's; if the caller is a fiber
- * or a thread of a runtime, the mask of the thread that started the runtime, at that time.
+ * As with posix_spawn, the process inherits every descriptor without FD_CLOEXEC and the signals
+ * that the program ignores.  If the caller is a thread of the program, the process has the caller's
+ * signal mask.  If the caller is a fiber or a thread of a runtime, the process has the signal mask
+ * that the thread which started the runtime had at that time.
  *
- * Returns 0, and *process is the caller's until cc_process_free.
- * EINVAL   argv or process is NULL, argv is empty, or a descriptor is less than -1
- * ENOENT, EACCES, ENOEXEC, E2BIG ...	the program cannot be executed, or the directory entered
- * EBADF    a descriptor is not open
- * EAGAIN, ENOMEM, EMFILE	the system has no room for it
- * ENOTSUP  in a child of fork (runtime.h)
- * After an error no process is left.
+ * Returns 0, or
+ *   EINVAL      `argv` or `process` is NULL, `argv` is empty, or a descriptor is less than -1
+ *   EBADF       a descriptor is not open
+ *   ENOENT, EACCES, ENOEXEC, E2BIG   the program cannot be executed, or the directory cannot be
+ *               entered
+ *   EAGAIN, ENOMEM, EMFILE   the system has no process, memory or descriptor left
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *   (other)     another error of posix_spawn
+ * After an error no process was started.
  *
- * Any thread.  Does not park, but keeps the thread until the program has been loaded, usually
+ * Any thread.  Does not park, but occupies the thread until the program has been loaded, usually
  * for less than a millisecond. */
 CC_API CC_MUST_CHECK int cc_process_spawn(CCProcess **process, const CCProcessOptions *options,
                                           char *const argv[]);
 
-/* Wait until the process has ended.  *status, unless status is NULL, is what waitpid reports:
- * see WIFEXITED, WEXITSTATUS, WIFSIGNALED and WTERMSIG in <sys/wait.h>.  Any number of callers
- * may wait, at once or one after another; all get the same status.
+/* Waits until the process ends, at most until `deadline`.  If `status` is not NULL, *status
+ * receives the status as waitpid reports it: see WIFEXITED, WEXITSTATUS, WIFSIGNALED and WTERMSIG
+ * in <sys/wait.h>.  Any number of callers may wait, at the same time or one after another; all get
+ * the same status.
  *
- * Returns 0 if the process has ended, whatever its status.
- * ETIMEDOUT   it has not ended by the deadline, of this call or of a nursery around it
- * EAGAIN      the deadline is CC_NOW, and it has not ended
- * ECANCELED   the caller is cancelled, and it has not ended
- * ECHILD      it has ended, but the program ignores SIGCHLD or has called wait for it itself:
- *             the status is lost
- * EINVAL      process is NULL
- * ENOTSUP     in a child of fork (runtime.h)
- * After an error the process may still run, and *status is unchanged.  The end of a wait does
- * not end the process.
+ * Returns 0 if the process has ended, whatever its status, or
+ *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
+ *               around the caller passed
+ *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
+ *               ending (cc_runtime_free)
+ *   ECHILD      the process has ended, but its status is lost because the program ignores SIGCHLD
+ *               or has waited for the process itself
+ *   EINVAL      `process` is NULL
+ *   ENOMEM, EMFILE, ENFILE   as for cc_wait_fd
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error *status is unchanged, and except after ECHILD the process may still run.  A wait
+ * that fails does not end the process.
  *
  * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_process_wait(CCProcess *process, cc_time deadline, int *status);
 
-/* Send the signal to the process.  Never reaches another process that has been given the same
- * number.
+/* Sends the signal `signal` to the process.  It never reaches another process that the system has
+ * given the same number.  If the process has ended but was not waited for yet, the signal has no
+ * effect and the call returns 0.
  *
- * Returns 0.
- * ESRCH    it has ended
- * EINVAL   process is NULL, or there is no such signal
- * EPERM    it has other privileges by now
- * ENOTSUP  in a child of fork (runtime.h)
+ * Returns 0, or
+ *   ESRCH       the process has ended, and it was waited for or the program ignores SIGCHLD
+ *   EINVAL      `process` is NULL, or there is no such signal
+ *   EPERM       the process has acquired privileges that the caller does not have
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error no signal was sent.
  *
- * Any thread.  Does not park. */
+ * Any thread.  Never parks. */
 CC_API int cc_process_kill(CCProcess *process, int signal);
 
-/* The number of the process, for messages; 0 for NULL.  Once it has ended and been waited for,
- * the system may give the number to another one.  Any thread. */
+/* Returns the number of the process (pid), for messages; 0 if `process` is NULL.  After the process
+ * has ended and was waited for, the system may give the number to another process.
+ *
+ * Any thread.  Never parks. */
 CC_API int cc_process_id(const CCProcess *process);
 
-/* Free what cc_process_spawn has made, when no other call is in progress and none will come.
+/* Frees what cc_process_spawn has created.  The process must have ended.  No other call with
+ * `process` may be in progress, and none may follow.  NULL is allowed.
  *
- * Returns 0; 0 for NULL, too.
- * EBUSY    the process has not ended, or a caller waits for it; nothing is freed
- * ENOTSUP  in a child of fork (runtime.h)
+ * Returns 0, or
+ *   EBUSY       the process has not ended, or a caller waits for it
+ *   ENOTSUP     in a child of fork (runtime.h)
+ * After an error nothing was freed.
  *
- * Any thread.  Does not park. */
+ * Any thread.  Never parks. */
 CC_API int cc_process_free(CCProcess *process);
 
 #ifdef __cplusplus

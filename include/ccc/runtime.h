@@ -210,7 +210,7 @@ CC_API CC_MUST_CHECK int cc_runtime_free(CCRuntime *runtime);
  *
  * Returns NULL if the default runtime cannot be started, in a child of fork, or in that exception.
  *
- * Any thread.  A fiber does not park. */
+ * Any thread.  Never parks in a fiber; may block a thread while cc_shutdown runs. */
 CC_API CCRuntime *cc_runtime_current(void);
 
 /* Ends and frees the default runtime as cc_runtime_free does.  The next use starts a new one.

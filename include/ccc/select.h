@@ -54,8 +54,10 @@ typedef struct CCCase {
  * several can, they take turns.  If `index` is not NULL, *index receives the index of the chosen
  * case, or `count` if none was chosen.
  *
- * If a case was chosen, returns what the case's own call would return: 0, or the error of a closed
- * channel (the case of that channel is the chosen one).  If no case was chosen, returns
+ * If a case was chosen, the result is what the case's own call would return: 0, or the error of a
+ * closed channel (the case of that channel is the chosen one).
+ *
+ * Returns the result of the chosen case, or, if no case was chosen,
  *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
  *               around the caller passed
  *   ECANCELED   the call would have to wait, and a nursery around the caller was cancelled or the
