@@ -92,7 +92,7 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 	    .publish = publish_guarded,
 	    .unpublish = unpublish_guarded,
 	};
-	struct guarded g = {.c = c, .first = w->first};
+	struct guarded g = {.c = c, .first = (w->what & CC__WAIT_FIRST) != 0};
 	int result;
 
 	cc__unlock(&c->lock);
@@ -104,7 +104,7 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 /* Out of line, so that others who wait have no room for it on their stacks. */
 static __attribute__((noinline)) int wait_guarded_plain(CCChan *c, void *item)
 {
-	struct cc__waiter w = {.io = item, .lock = &c->lock};
+	struct cc__waiter w = {.io = item, .lock = &c->lock, .what = CC__FOR_CHAN};
 
 	return wait_guarded(c, &w);
 }
@@ -176,7 +176,8 @@ static inline int operate(CCChan *c, enum cc__way way, struct cc__waiter *w, cc_
 			break;
 		}
 		/* Who came too late for what it was woken for is the first again. */
-		w->first = cc__chan_signalled(w->result);
+		w->what = cc__chan_signalled(w->result) ? CC__FOR_CHAN | CC__WAIT_FIRST
+		                                        : CC__FOR_CHAN;
 		result = cc__watched() ? wait_watched(c, way, w, deadline)
 		                       : wait_unwatched(c, way, w, deadline);
 		if (!cc__chan_again(result))

@@ -243,6 +243,9 @@ bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake
  * result goes.  Begins with w->lock NULL. */
 extern const struct cc__waitable_ops cc__task_ops;
 
+/* Every frame, those without a task included, until visit says false.  Any thread. */
+void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg);
+
 /* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
  * been set. */
 void cc__fiber_unpark_all(const struct cc__sched *home);

@@ -204,7 +204,7 @@ static int arm(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events)
 static int wait_on(struct cc__poll *p, struct cc__waitq *q, int fd, unsigned events,
                    cc_time deadline, bool *taken)
 {
-	struct cc__waiter w = {.io = (void *)(uintptr_t)events};
+	struct cc__waiter w = {.io = (void *)(uintptr_t)events, .what = CC__FOR_FD};
 	int err;
 
 	cc__lock(&q->lock, CC__RANK_WAITQ);

@@ -52,6 +52,7 @@ struct cc__sched {
 	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
 					 * the reserve may run; anybody takes all */
 	struct cc__global global;
+	struct cc__sched *next;		/* monitor/quiet.c's, with its lock */
 };
 
 /* 0 or an error number; `config` has been checked. */

@@ -96,14 +96,68 @@ static bool is_thread(const struct cc__parker *p)
 	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
 }
 
+#ifndef CC__EXPLORE
+cc__a32 cc__coarse_now;
+
+void cc__coarse_set(cc_time now)
+{
+	/* Relaxed, both: a clock.  Not written without need, because all workers read it. */
+	if (cc__load(&cc__coarse_now, CC__RELAXED) != cc__coarse(now))
+		cc__store(&cc__coarse_now, cc__coarse(now), CC__RELAXED);
+}
+
+static inline void note_beginning(struct cc__waiter *own)
+{
+	/* Relaxed: a clock. */
+	((struct cc__own *)(void *)own)->since = cc__load(&cc__coarse_now, CC__RELAXED);
+}
+#else
+/* Nothing here depends on the time. */
+void cc__coarse_set(cc_time now)
+{
+	(void)now;
+}
+
+static inline void note_beginning(struct cc__waiter *own)
+{
+	(void)own;
+}
+#endif
+
 static inline struct cc__waiter *own_waiter(struct cc__parker *self)
 {
-	return is_thread(self) ? &cc__thread_self()->waiter : cc__fiber_waiter(self);
+	return is_thread(self) ? &cc__thread_self()->own.waiter : cc__fiber_waiter(self);
+}
+
+/* A wait without the own waiter, which is not listed, tells by it what it is for. */
+static inline void note_other(struct cc__parker *self, uint64_t ticket, enum cc__for what,
+                              const void *which)
+{
+#ifndef CC__EXPLORE
+	struct cc__waiter *own = own_waiter(self);
+
+	own->ticket = ticket;
+	own->io = (void *)(uintptr_t)which;
+	own->what = (uint8_t)what;
+	note_beginning(own);
+#else
+	(void)self, (void)ticket, (void)what, (void)which;
+#endif
+}
+
+/* That wait is over. */
+static inline void forget_other(struct cc__parker *self)
+{
+	(void)self;
+#if defined CC__DEBUG && !defined CC__EXPLORE
+	own_waiter(self)->ticket = 0;
+	own_waiter(self)->io = NULL;
+#endif
 }
 
 /* The waiter that will be listed for what the caller asks. */
 static inline struct cc__waiter *begin(struct cc__parker *self, struct cc__lock *lock, void *io,
-                                       const cc__a32 *cancel)
+                                       const cc__a32 *cancel, uint8_t what)
 {
 	struct cc__waiter *own = own_waiter(self);
 
@@ -115,6 +169,8 @@ static inline struct cc__waiter *begin(struct cc__parker *self, struct cc__lock 
 	own->cancel = cancel != NULL ? cancel : cc__cancel_flag(self);
 	own->index = 0;
 	cc__init(&own->reason, CC__REASON_NONE);
+	own->what = what;	/* one store with the two before it */
+	note_beginning(own);
 	return own;
 }
 
@@ -248,7 +304,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 		return EAGAIN;
 	if ((self = cc__self()) == NULL)
 		return ENOMEM;
-	own = begin(self, w->lock, w->io, w->cancel);
+	own = begin(self, w->lock, w->io, w->cancel, w->what);
 	own->ticket = cc__word_park(self);
 	CC_POINT("wait.before_publish", own);
 	if (!publish(object, ops, own)) {
@@ -314,7 +370,7 @@ static inline int wait_held(void *object, const struct cc__waitable_ops *ops,
 		cc__unlock(lock);
 		return self == NULL ? ENOMEM : EAGAIN;
 	}
-	own = begin(self, w->lock, w->io, w->cancel);
+	own = begin(self, w->lock, w->io, w->cancel, w->what);
 	number(own, object);
 	list(object, own);
 	cc__unlock(lock);
@@ -336,7 +392,7 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 {
 	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
 
-	return w->first ? wait_held(q, ops, list_first, w, lock, deadline)
+	return w->what & CC__WAIT_FIRST ? wait_held(q, ops, list_first, w, lock, deadline)
 	                : wait_held(q, ops, list_last, w, lock, deadline);
 }
 
@@ -348,14 +404,14 @@ int cc__wait_listed(void *object, const struct cc__waitable_ops *ops,
 }
 
 /* What it needs of the stack is gone before the sleep: who sleeps keeps fewer lines. */
-static __attribute__((noinline)) struct cc__waiter *list_plain(struct cc__waitq *q,
-                                                               struct cc__lock *lock, void *io)
+static __attribute__((noinline)) struct cc__waiter *
+list_plain(struct cc__waitq *q, struct cc__lock *lock, void *io)
 {
 	struct cc__parker *self = cc__self();
 	struct cc__waiter *own = NULL;
 
 	if (__builtin_expect(self != NULL, 1)) {
-		own = begin(self, lock, io, NULL);
+		own = begin(self, lock, io, NULL, CC__FOR_CHAN);
 		number(own, q);
 		cc__waitq_append(q, own);
 	}
@@ -404,6 +460,7 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 	if (g->cancel == NULL)
 		g->cancel = cc__cancel_flag(self);
 	ticket = cc__word_park(self);
+	note_other(self, ticket, CC__FOR_SELECT, cases);
 	for (uint32_t i = 0; i < count; i++) {
 		struct cc__waiter *w = &cases[i].w;
 
@@ -424,6 +481,7 @@ static int group_end(struct cc__group *g, struct cc__case *cases, uint32_t count
 {
 	const uint32_t won = winner_of(g);
 
+	forget_other(cases[0].w.who);
 	for (uint32_t i = 0; i < count; i++)
 		unpublish(cases[i].object, cases[i].ops, &cases[i].w);
 	if (won == CC__GROUP_NONE) {
@@ -480,6 +538,7 @@ void cc__park_if(const cc__a32 *flag, uint32_t expected)
 	if (self == NULL)
 		return;		/* a return for no reason is allowed */
 	ticket = cc__word_park(self);
+	note_other(self, ticket, CC__FOR_FLAG, flag);
 	CC__EVENT(CC__EV_FLAG, self, ticket, (uintptr_t)flag);
 	CC_POINT("park_if.before_look", self);
 	/* Seq_cst: after PARKING (1).  Pairs with the caller's change of the flag
@@ -488,6 +547,7 @@ void cc__park_if(const cc__a32 *flag, uint32_t expected)
 		cc__word_abort(self);
 	else
 		park(self, ticket, CC_FOREVER);
+	forget_other(self);
 }
 
 void cc__unpark(struct cc__parker *who)

@@ -38,7 +38,7 @@ enum cc__reason {
 	CC__REASON_SIGNAL = 4,	/* try again */
 };
 
-/* On a list, or what the caller of a single wait asks for: io, lock, cancel and first,
+/* On a list, or what the caller of a single wait asks for: io, lock, cancel and what,
  * the rest 0.  He is told result and reason in it. */
 struct cc__waiter {
 	struct cc__waiter *next, *prev;	/* the list's lock; next is NULL when not listed */
@@ -54,7 +54,34 @@ struct cc__waiter {
 	int result;			/* the waker's until reason is set, then ours */
 	uint16_t index;			/* constant; 1-based place in the group; 0: a single wait */
 	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
-	bool first;			/* the caller's: before the others, it was there before */
+	/* Constant while listed; of a single wait: an enum cc__for.  The caller of cc__wait adds
+	 * CC__WAIT_FIRST to be listed before the others. */
+	uint8_t what;
+};
+
+/* It was there before. */
+enum { CC__WAIT_FIRST = 0x80 };
+
+/* ---- since when: a coarse clock ---- */
+
+/* Time in units of 1.05 ms; wraps after 52 days, so only differences mean something. */
+static inline uint32_t cc__coarse(cc_time t)
+{
+	return (uint32_t)((uint64_t)t >> 20);
+}
+
+/* Not earlier than the last tick of a monitor or the last sleep of a worker that has ended. */
+extern cc__a32 cc__coarse_now __attribute__((visibility("hidden")));
+/* It is `now`. */
+void cc__coarse_set(cc_time now);
+
+/* The waiter for the single waits of a fiber or thread, and what belongs to it.  The fields of a
+ * wait are its sleeper's until it is PARKED, and constant while it is; the monitor reads them
+ * then, and looks at the word before and after (cc__wait_of). */
+struct cc__own {
+	struct cc__waiter waiter;
+	uint32_t since;		/* coarse; when the last single wait began */
+	cc__a32 stuck;		/* sched's (stack.h); coarse */
 };
 
 /* What a cancel flag says: the wait is over, by a deadline of somebody else; above that
@@ -255,8 +282,8 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
  * hold. */
 int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 
-/* The same, behind all others and for ever, for a caller to whom the result says all:
- * `lock` is the list's. */
+/* The same for a channel, behind all others and for ever, for a caller to whom the result says
+ * all: `lock` is the list's. */
 int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io);
 
 /* As cc__wait, with a withdrawal of the caller's own; its publish is this one, which

@@ -15,7 +15,7 @@
 #define SHIM_RECORD(i) \
 	{ \
 		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running.raw = &record[i].parker, \
-		.waiter.who = &record[i].parker \
+		.own.waiter.who = &record[i].parker \
 	}
 
 static struct cc__thread record[MC_THREADS] = {
@@ -52,6 +52,13 @@ void cc__slab_put(struct cc__slab *s, void *object)
 {
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
+}
+
+void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), void *arg)
+{
+	(void)s;
+	for (int i = 0; i < MC_THREADS && visit(&record[i], arg); i++)
+		continue;
 }
 #endif
 

@@ -9,7 +9,7 @@ PUBLIC = {
     "task": "sched", "fiber": "sched", "local": "sched", "blocking": "sched", "fd": "sched",
     "process": "sched", "chan": "chan", "select": "chan", "token": "chan", "arena": "scope",
     "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "io": "io",
-    "net": "io", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
+    "net": "io", "debug": "monitor", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 
