@@ -70,7 +70,7 @@ _Noreturn void machine_stop(unsigned how)
 		__asm__ volatile("cli; hlt");
 }
 
-/* ---- base/assert.h ---- */
+/* ---- os/assert.h ---- */
 
 void (*cc__panic_hook)(void);
 

@@ -1,15 +1,15 @@
-/* host.c - what src/base/atomic.h declares and a system defines.
+/* host.c - what src/os/atomic.h declares and a system defines.
  *
  * A word to sleep on (cc__futex_wait) is the park engine's own: space 0 is the kernel, and
  * its addresses are the places.  Below that, the processor itself waits for a word by halting
  * until an interrupt has changed it (cc__futex_wait64).  The kernel is never interrupted in
  * the middle (cpu.h), so a lock that is found taken will never be free. */
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 #include <errno.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
 #include "cpu.h"
 #include "host.h"
 #include "kernel.h"
@@ -105,11 +105,11 @@ void cc__contended(void)
 	CC__UNREACHABLE("host: a lock is taken twice");
 }
 
-struct cc__lock_stack *cc__lock_stack(void)
+void *cc__thread_scratch(void)
 {
-	static struct cc__lock_stack held;
+	static _Alignas(16) unsigned char scratch[CC__THREAD_SCRATCH];
 
-	return &held;
+	return scratch;
 }
 
 /* ---- memory ---- */

@@ -1,4 +1,4 @@
-/* host.h - what the kernel sees of host.c beyond src/base/atomic.h. */
+/* host.h - what the kernel sees of host.c beyond src/os/atomic.h. */
 #ifndef KERNEL_HOST_H
 #define KERNEL_HOST_H
 

@@ -9,7 +9,7 @@
  *      cpu.c, trap.S, trap.c the processor, and the ways into the kernel and back
  *      page.c                memory, and who sees it where
  *      thread.c              threads, the worker that runs them, and its sleep
- *      host.c, timer.c       what src/base/atomic.h declares and a system defines; the tick
+ *      host.c, timer.c       what src/os/atomic.h declares and a system defines; the tick
  *      process.c, mapping.c  address spaces with threads in them, as domains of the engine
  *      object.c              memory that several processes may map
  *      syscall.c, calls.h    what user code can ask for
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/assert.h"	/* CC__CHECK stops the machine and says why */
+#include "os/assert.h"	/* CC__CHECK stops the machine and says why */
 
 void console_write(const char *text, size_t length);
 /* "%s" a string, "%u" a uint64_t, "%x" the same in hexadecimal; nothing else. */

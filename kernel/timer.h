@@ -4,7 +4,7 @@
 #ifndef KERNEL_TIMER_H
 #define KERNEL_TIMER_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 #define TIMER_TICK CC_MSEC
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "test.h"
 
 /* ---- an allocator ---- */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "sleepers.h"
 
 enum {

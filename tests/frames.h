@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "test.h"
 
 enum { FRAME_WORDS = CC__PAYLOAD / 8 };

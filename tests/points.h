@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "base/point.h"
 
 #ifdef CC__POINTS

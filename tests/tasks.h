@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "test.h"
 
 static inline CCTask spawn(CCRuntime *rt, cc_task_main *main, void *arg)

@@ -21,7 +21,7 @@
 #include <ccc/fiber.h>
 
 #include "base/point.h"
-#include "base/trace.h"
+#include "os/trace.h"
 
 /* Not there in a program that links the shared library, or none. */
 #pragma weak cc__watch

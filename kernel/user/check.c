@@ -1,7 +1,7 @@
 /* check.c - runs the tests of a program, as its first process; as another one, a role. */
 #include "check.h"
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 /* ---- judging ---- */
 

@@ -11,7 +11,7 @@
 
 #include <ccc/cap.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "sys.h"
 
 /* The process's ring; the kernel has set it up. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/assert.h"
+#include "os/assert.h"
 
 /* `kind` is "arena", say; `name` is the user's, or "". */
 static __attribute__((noinline, cold, noreturn, unused)) void

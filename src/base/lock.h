@@ -14,8 +14,8 @@
 #ifndef CC__BASE_LOCK_H
 #define CC__BASE_LOCK_H
 
-#include "base/assert.h"
-#include "base/atomic.h"
+#include "os/assert.h"
+#include "os/atomic.h"
 
 enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
@@ -35,7 +35,7 @@ enum cc__rank {
 	CC__RANK_TIMER = 50,	/* a worker's timers */
 	CC__RANK_POOL = 60,	/* pools of stacks, the global queue's list */
 	CC__RANK_SLAB = 70,	/* growing a slab */
-	CC__RANK_HELD = 80,	/* who holds which lock (debug/hold.h): the innermost */
+	CC__RANK_HELD = 80,	/* who holds which lock (monitor/hold.h): the innermost */
 };
 
 /* 0 free, 1 held, 2 held and somebody may sleep on it. */
@@ -56,24 +56,18 @@ struct cc__lock_stack {
 	} held[CC__LOCK_STACK_MAX];
 };
 
-/* This thread's stack (defined in src/os). */
-struct cc__lock_stack *cc__lock_stack(void);
+_Static_assert(sizeof(struct cc__lock_stack) <= CC__THREAD_SCRATCH, "room for the lock stack");
+
+/* The lock stack of the calling thread. */
+static inline struct cc__lock_stack *cc__lock_stack(void)
+{
+	return cc__thread_scratch();
+}
 
 void cc__lock_pushed(const struct cc__lock *l, enum cc__rank rank, const char *where);
 void cc__lock_popped(const struct cc__lock *l);
 /* Aborts with `diagnostic` and the lock stack if this thread holds a lock. */
 void cc__lock_none_held(const char *diagnostic, const char *where);
-
-/* This thread met another one at a word that both wanted; and how often it did (defined
- * in src/os).  The scheduler wants to know: fibers that meet all the time do better on
- * one worker. */
-#ifdef CC__EXPLORE
-#define cc__contended() ((void)0)
-#define cc__contentions() ((uint64_t)0)
-#else
-void cc__contended(void);
-uint64_t cc__contentions(void);
-#endif
 
 void cc__lock_slow(struct cc__lock *l);
 void cc__unlock_slow(struct cc__lock *l);

@@ -27,7 +27,7 @@
 #include <ccc/chan.h>
 
 #include "base/lock.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/wait.h"
 
 enum cc__way { CC__SEND, CC__RECV };

@@ -7,7 +7,7 @@
 #include "chan/watch.h"
 #include "os/fork.h"
 #include "os/tools.h"
-#include "sched/sched.h"
+#include "sched/allocator.h"
 
 /* ---- which kind ---- */
 
@@ -54,12 +54,6 @@ static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, 
 
 /* ---- memory ---- */
 
-static const CCAllocator *allocator_of(const CCChanOptions *o)
-{
-	return o->runtime != NULL ? &((struct cc__sched *)(void *)o->runtime)->config.allocator
-	                          : &cc__default_allocator;
-}
-
 /* Slots for `capacity` elements.  False: no memory. */
 static bool get_slots(CCChan *c)
 {
@@ -101,7 +95,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	c->capacity = capacity;
 	c->mode = o->mode;
 	c->options = *o;
-	c->allocator = *allocator_of(o);
+	c->allocator = *cc__allocator_of(o->runtime);
 	c->guard = NULL;
 	c->name[0] = '\0';
 	if (o->name != NULL)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "chan/locked.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "sched/sched.h"
 
 static CCTask task_of(const void *item)

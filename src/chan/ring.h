@@ -40,8 +40,8 @@
 
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/atomic.h"
+#include "os/assert.h"
+#include "os/atomic.h"
 #include "base/lock.h"
 #include "base/point.h"
 

@@ -25,11 +25,11 @@
 #include <errno.h>
 
 #include "chan/chan.h"
-#include "chan/settings.h"
+#include "sched/allocator.h"
 #include "chan/token.h"
 #include "chan/watch.h"
 #include "os/fork.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "wait/thread.h"
 
 enum { INLINE = 32 };	/* cases without memory of their own */

@@ -3,8 +3,6 @@
 #ifndef CC__CHAN_SETTINGS_H
 #define CC__CHAN_SETTINGS_H
 
-#include <ccc/runtime.h>
-
 enum cc__chan_setting {
 	CC__CHAN_LOCKED = 1 << 0,	/* no lock-free path; CC_CHAN_NO_LOCKFREE */
 	CC__CHAN_LOG = 1 << 1,		/* a line for each operation; CC_CHAN_DEBUG */
@@ -15,8 +13,5 @@ enum cc__chan_setting {
 
 /* Of cc__chan_setting; the same from the first call on.  Any thread. */
 unsigned cc__chan_settings(void);
-
-/* Of channels that name no runtime. */
-extern const CCAllocator cc__default_allocator;
 
 #endif

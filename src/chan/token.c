@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "base/freed.h"
-#include "chan/settings.h"
+#include "sched/allocator.h"
 #include "os/fork.h"
 #include "wait/thread.h"
 

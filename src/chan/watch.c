@@ -9,7 +9,7 @@
 
 #include "os/fork.h"
 #include "os/tools.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "wait/thread.h"
 
 /* Kinds of operation that are timed apart. */

@@ -8,7 +8,7 @@
  *				the channel is freed or the process exits
  *
  * The lines of operations and waits come from the calls below.  Those of wakes come from the event
- * log (base/trace.h), which sees every decision about a wait.  ThreadSanitizer is told of
+ * log (os/trace.h), which sees every decision about a wait.  ThreadSanitizer is told of
  * operations in the same way (os/tools.h).
  *
  * A channel that is made while a switch is on is watched to its end and has no fast path;
@@ -26,7 +26,7 @@
 
 #include <ccc/select.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "chan/chan.h"
 #include "chan/settings.h"
 

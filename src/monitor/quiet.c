@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "debug/hold.h"
+#include "monitor/hold.h"
 #include "monitor/waits.h"
 #include "os/census.h"
 #include "os/fork.h"

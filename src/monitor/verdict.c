@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/assert.h"
+#include "os/assert.h"
 #include "monitor/dump.h"
 #include "monitor/quiet.h"
 

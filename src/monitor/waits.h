@@ -11,7 +11,7 @@
 
 #include <ccc/fiber.h>
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "wait/thread.h"
 
 struct cc__waits {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "os/number.h"
 
 enum { STATE = 3, THREADS = 20 };
 

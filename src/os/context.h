@@ -17,21 +17,6 @@
 
 #include "os/tools.h"
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define CC__ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define CC__TSAN 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define CC__ASAN 1
-#endif
-#ifdef __SANITIZE_THREAD__
-#define CC__TSAN 1
-#endif
-
 struct cc__context {
 	void *sp;	/* means something while switched out */
 };

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "os/number.h"
 
 /* ---- the affinity mask ---- */
 

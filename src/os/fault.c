@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "os/write.h"
 
 static CC__ATOMIC(cc__fault_claim *) claim_fault;

@@ -10,7 +10,7 @@
 #ifndef CC__OS_FORK_H
 #define CC__OS_FORK_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 /* Points to a word that is 0 in a child, else 1 and the number of cancelled scopes.  Written
  * before the first runtime starts. */

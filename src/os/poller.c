@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "os/tools.h"
 
 /* Not in every C library (Linux 5.11). */

@@ -1,6 +1,6 @@
 /* shared.h - words that several processes sleep on: the kernel's shared futexes.
  *
- * cc__futex_wait_either (base/atomic.h) is the wait of a thread; uring.h has the one that
+ * cc__futex_wait_either (os/atomic.h) is the wait of a thread; uring.h has the one that
  * puts no thread to sleep. */
 #ifndef CC__OS_SHARED_H
 #define CC__OS_SHARED_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 /* The system can wait for two words at once (Linux 5.16). */
 bool cc__futex_either_works(void);

@@ -1,8 +1,7 @@
 /* thread.c - threads, thread-local storage, futex, clock, and the last words:
- * what base/atomic.h and base/assert.h declare, on Linux. */
-#include "base/assert.h"
-#include "base/atomic.h"
-#include "base/lock.h"
+ * what os/atomic.h and os/assert.h declare, on Linux. */
+#include "os/assert.h"
+#include "os/atomic.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -163,12 +162,12 @@ __attribute__((noinline)) int cc__tls_set(void *record, void (*at_exit)(void *re
 	return 0;
 }
 
-__attribute__((noinline)) struct cc__lock_stack *cc__lock_stack(void)
+__attribute__((noinline)) void *cc__thread_scratch(void)
 {
-	static _Thread_local struct cc__lock_stack stack;
+	static _Thread_local _Alignas(16) unsigned char scratch[CC__THREAD_SCRATCH];
 
 	__asm__ volatile("" ::: "memory");
-	return &stack;
+	return scratch;
 }
 
 static _Thread_local uint64_t contentions;

@@ -5,9 +5,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "base/trace.h"
-#include "os/context.h"
-
 #ifdef CC__VALGRIND
 #include <valgrind/valgrind.h>
 #endif
@@ -41,19 +38,6 @@ enum { UNORDERED = 0 };
 enum { UNORDERED = 1 };
 #endif
 
-/* TSan keeps a shadow call stack a fiber: calls that lie between its switch and ours must not
- * be counted on either. */
-#if defined(CC__TSAN) && defined(__clang__)
-/* (no_sanitize leaves the entry and exit counters in.) */
-#define UNCOUNTED __attribute__((disable_sanitizer_instrumentation))
-#elif defined(CC__TSAN)
-#define UNCOUNTED __attribute__((no_sanitize("thread")))
-#elif defined(CC__ASAN)
-#define UNCOUNTED __attribute__((no_sanitize("address")))	/* `fake` lies on the real stack */
-#else
-#define UNCOUNTED
-#endif
-
 unsigned char cc__tools;
 
 /* The calling thread's own stack, and its flow of control. */
@@ -72,10 +56,8 @@ __attribute__((constructor(101))) static void find_tools(void)
 		cc__tools |= CC__TOOL_TSAN;
 #ifndef CC__TSAN
 	if (__tsan_switch_to_fiber != NULL && __tsan_acquire != NULL && __tsan_release != NULL &&
-	    __tsan_atomic64_store != NULL && AnnotateIgnoreReadsBegin != NULL) {
+	    __tsan_atomic64_store != NULL && AnnotateIgnoreReadsBegin != NULL)
 		cc__tools |= CC__TOOL_ORDER;
-		cc__watch_also(CC__WATCH_ORDER);
-	}
 #endif
 }
 
@@ -183,7 +165,7 @@ void cc__tools_disown(void)
 /* What has made a flow of control happens before it, as with threads.  Here that is whatever ran
  * before on this worker, and its spawner is somewhere else; so a flow that does nothing
  * makes it. */
-UNCOUNTED static void *create(void)
+CC__UNCOUNTED static void *create(void)
 {
 	void *self, *made;
 
@@ -225,7 +207,7 @@ void cc__tools_ended(void *bottom, void *top, bool ours)
 		forget(bottom, top);
 }
 
-UNCOUNTED void cc__tools_leave(void **fake, void *bottom, void *top)
+CC__UNCOUNTED void cc__tools_leave(void **fake, void *bottom, void *top)
 {
 	if (cc__tools & CC__TOOL_ASAN) {
 		if (bottom == NULL)
@@ -238,24 +220,11 @@ UNCOUNTED void cc__tools_leave(void **fake, void *bottom, void *top)
 		__tsan_switch_to_fiber(bottom == NULL ? own.tsan : *tsan_of(top), UNORDERED);
 }
 
-UNCOUNTED void cc__tools_arrive(void *fake)
+CC__UNCOUNTED void cc__tools_arrive(void *fake)
 {
 	if (cc__tools & CC__TOOL_ASAN)
 		__sanitizer_finish_switch_fiber(fake, NULL, NULL);
 	/* The thread has initialised its thread-local variables before any fiber uses them. */
 	if (tells_order())
 		cc__happens_after(&own);
-}
-
-UNCOUNTED struct cc__arrival cc__context_switch_told(struct cc__context *from, void *to, void *worker,
-                                                     uintptr_t after, bool last, void *bottom,
-                                                     void *top)
-{
-	struct cc__arrival a;
-	void *fake = NULL;
-
-	cc__tools_leave(last ? NULL : &fake, bottom, top);
-	a = cc__switch_stack(&from->sp, to, worker, after);
-	cc__tools_arrive(fake);
-	return a;
 }

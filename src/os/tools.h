@@ -3,13 +3,13 @@
  * One build of the library serves programs with and without sanitizers: their functions are weak
  * references, and cc__tools says which of them the process has.
  *
- * TOOLS-1  With a sanitizer every switch takes the long way (os/carry.h), so a program without
+ * TOOLS-1  With a sanitizer every switch takes the long way (base/carry.h), so a program without
  *          one pays nothing for it.
  * TOOLS-2  TSan knows each task as a flow of control of its own, from its first run to its end.
  *          Its handle lies in the highest 8 bytes of the task's stack, which no frame uses.
  * TOOLS-3  In a program with TSan a switch orders nothing, because fibers that share a
  *          worker may race all the same.  TSan does not see the atomics of the library either;
- *          cc__happens_before and cc__happens_after (base/trace.h) tell it of every order that
+ *          cc__happens_before and cc__happens_after tell it of every order that
  *          the library promises.  (A library that is itself compiled with TSan is tested by its
  *          own atomics: there a switch orders, and CC__TOOL_ORDER is not set.)
  * TOOLS-4  What TSan sees of the library are calls of the C library that it intercepts.  Where
@@ -23,6 +23,34 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define CC__ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define CC__TSAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define CC__ASAN 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define CC__TSAN 1
+#endif
+
+/* TSan keeps a shadow call stack a fiber: calls that lie between its switch and ours must not
+ * be counted on either. */
+#if defined(CC__TSAN) && defined(__clang__)
+/* (no_sanitize leaves the entry and exit counters in.) */
+#define CC__UNCOUNTED __attribute__((disable_sanitizer_instrumentation))
+#elif defined(CC__TSAN)
+#define CC__UNCOUNTED __attribute__((no_sanitize("thread")))
+#elif defined(CC__ASAN)
+#define CC__UNCOUNTED __attribute__((no_sanitize("address")))	/* `fake` lies on the real stack */
+#else
+#define CC__UNCOUNTED
+#endif
 
 enum { CC__TOOL_ASAN = 1, CC__TOOL_TSAN = 2, CC__TOOL_ORDER = 4 /* TOOLS-3 */ };
 
@@ -74,5 +102,14 @@ static inline void cc__quiet_end(void)
 	if (cc__tools_order())
 		cc__quiet_end_slowly();
 }
+
+/* For ThreadSanitizer, which does not see the atomics of a library that is not compiled with it:
+ * what the caller has done happens before whatever follows a cc__happens_after of the same
+ * address.  Called before the atomic operation that publishes, and after the one that
+ * acquires, where cc__watched; nothing without CC__WATCH_ORDER.  The third form also
+ * forgets what happened before at that address. */
+void cc__happens_before(const void *at);
+void cc__happens_after(const void *at);
+void cc__happens_first(const void *at);
 
 #endif

@@ -1,12 +1,11 @@
-/* trace.c - the rings behind base/trace.h, and their dump. */
-#include "base/trace.h"
+/* trace.c - the rings behind os/trace.h, and their dump. */
+#include "os/trace.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/assert.h"
-#include "base/lock.h"
+#include "os/assert.h"
 #include "os/pages.h"
 #include "os/write.h"
 
@@ -39,6 +38,13 @@ static CC__ATOMIC(struct ring *) rings;
 static cc__a32 threads;
 
 static _Thread_local struct ring *ring_here;
+
+/* After find_tools (tools.c), which finds ThreadSanitizer. */
+__attribute__((constructor(102))) static void watch_order(void)
+{
+	if (cc__tools_order())
+		cc__watch_also(CC__WATCH_ORDER);
+}
 
 uint64_t cc__trace_number(void)
 {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/assert.h"
+#include "os/assert.h"
 
 #ifndef SYS_io_uring_setup
 #define SYS_io_uring_setup 425

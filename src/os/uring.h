@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 struct cc__uring {
 	int fd;

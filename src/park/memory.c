@@ -5,7 +5,7 @@
 
 #include "os/fork.h"
 #include "os/memfd.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 
 static struct cc__slab records = CC__SLAB_INIT(struct CCMemory, next);

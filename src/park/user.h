@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 static inline cc__a32 *cc__user_index(uint32_t *index)
 {

@@ -12,18 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/atomic.h"
-#include "base/number.h"
+#include "os/assert.h"
+#include "os/atomic.h"
+#include "os/number.h"
 #include "chan/settings.h"
-#include "debug/log.h"
+#include "monitor/log.h"
 #include "monitor/quiet.h"
 #include "os/cpus.h"
 #include "os/tools.h"
 #include "os/pages.h"
 #include "runtime/config.h"
+#include "sched/allocator.h"
 #include "sched/idle.h"
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 #ifndef CC_FIBER_STACK_SIZE
 #define CC_FIBER_STACK_SIZE (256 * 1024)
@@ -188,33 +189,12 @@ static int read_environment(CCConfig *config)
 
 /* ---- defaults ---- */
 
-static void *default_alloc(void *context, size_t size)
-{
-	void *p;
-
-	(void)context;
-	cc__quiet_begin();
-	p = calloc(1, size);
-	cc__quiet_end();
-	return p;
-}
-
-static void default_free(void *context, void *p, size_t size)
-{
-	(void)context, (void)size;
-	cc__quiet_begin();
-	free(p);
-	cc__quiet_end();
-}
-
 static unsigned default_workers(void)
 {
 	const unsigned n = CC_FIBER_WORKERS != 0 ? CC_FIBER_WORKERS : cc__cpus_usable();
 
 	return n < WORKERS_MAX ? n : WORKERS_MAX;
 }
-
-const CCAllocator cc__default_allocator = {.alloc = default_alloc, .free = default_free};
 
 int cc_config_init(CCConfig *config)
 {

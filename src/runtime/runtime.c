@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
-#include "debug/hold.h"
-#include "debug/log.h"
+#include "os/trace.h"
+#include "monitor/hold.h"
+#include "monitor/log.h"
 #include "monitor/quiet.h"
-#include "os/carry.h"
+#include "base/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
 #include "sched/sched.h"
@@ -58,8 +58,11 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		cc__watch_also(CC__WATCH_ASSERT);
 	if (c.debug != 0)
 		cc__debug_log(c.debug);
-	if (c.hold != CC_FOREVER && (err = cc__debug_hold(c.hold)) != 0)
-		return err;
+	if (c.hold != CC_FOREVER) {
+		if ((err = cc__debug_hold(c.hold)) != 0)
+			return err;
+		cc__debug_see();
+	}
 	if ((rt = c.allocator.alloc(c.allocator.context, sizeof *rt)) == NULL)
 		return ENOMEM;
 	cc__carry_search();

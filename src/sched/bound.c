@@ -4,7 +4,7 @@
  * yield. */
 #include "sched/bound.h"
 
-#include "sched/local.h"
+#include "task/local.h"
 
 void cc__fiber_cancelled(struct cc__worker *w, struct cc__fiber *f)
 {

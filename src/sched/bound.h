@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sched/worker.h"
 
 /* That one of those who starve tries again; NULL: nobody. */

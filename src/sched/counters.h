@@ -7,7 +7,7 @@
 #ifndef CC__SCHED_COUNTERS_H
 #define CC__SCHED_COUNTERS_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 struct cc__counters {
 	/* Searching. */

@@ -10,7 +10,7 @@
 #define CC__SCHED_GLOBAL_H
 
 #include "base/lock.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 #ifndef CC_FIBER_QUEUE_INITIAL
 #define CC_FIBER_QUEUE_INITIAL 4096

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sched/counters.h"
-#include "sched/poll.h"
-#include "wait/slab.h"
+#include "io/poll.h"
+#include "base/slab.h"
 
 static struct cc__slab objects = CC__SLAB_INIT(struct cc__idle, next);
 

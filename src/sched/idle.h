@@ -44,7 +44,7 @@
 #ifndef CC__SCHED_IDLE_H
 #define CC__SCHED_IDLE_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 struct cc__bell;
 

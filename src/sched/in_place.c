@@ -17,7 +17,7 @@
  *          ended, and its joiners have been woken. */
 #include "os/fork.h"
 #include "sched/bound.h"
-#include "sched/local.h"
+#include "task/local.h"
 #include "wait/thread.h"
 
 /* Half of an ordinary stack is left for whoever is called from here. */
@@ -28,7 +28,7 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 }
 
 /* A task may take the place of `self`, which runs on s and goes wherever the task does.  Not if
- * `self` handles a C++ exception: the task has nothing to do with that (os/carry.h). */
+ * `self` handles a C++ exception: the task has nothing to do with that (base/carry.h). */
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
                         const struct cc__stack *s)
 {

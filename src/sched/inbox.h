@@ -10,7 +10,7 @@
 #ifndef CC__SCHED_INBOX_H
 #define CC__SCHED_INBOX_H
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 struct cc__inbox {
 	CC__ATOMIC(struct cc__fiber *) newest;	/* chained through next; or closed */

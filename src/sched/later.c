@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "os/fork.h"
 #include "sched/worker.h"
 

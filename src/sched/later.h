@@ -14,7 +14,7 @@
 #ifndef CC__SCHED_LATER_H
 #define CC__SCHED_LATER_H
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 struct cc__worker;
 

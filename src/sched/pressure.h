@@ -5,7 +5,7 @@
 #ifndef CC__SCHED_PRESSURE_H
 #define CC__SCHED_PRESSURE_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 struct cc__sched;
 

@@ -3,7 +3,7 @@
  *
  * A fiber that others can see may have run to its end a moment later, and its runtime with
  * it: after the push only what outlives them is touched. */
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sched/later.h"
 #include "sched/worker.h"
 

@@ -1,7 +1,7 @@
 /* runq.c - the rare parts of runq.h: thieves, growth. */
 #include "sched/runq.h"
 
-#include "base/assert.h"
+#include "os/assert.h"
 #include "os/pages.h"
 
 /* A lane does not grow past this; what does not fit goes to the global queue. */

@@ -33,8 +33,8 @@
 #ifndef CC__SCHED_RUNQ_H
 #define CC__SCHED_RUNQ_H
 
-#include "base/atomic.h"
-#include "sched/fiber.h"
+#include "os/atomic.h"
+#include "task/frame.h"
 
 enum cc__kind {
 	CC__URGENT,	/* its time has come: before all others */

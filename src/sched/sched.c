@@ -7,9 +7,10 @@
 #include "os/cpus.h"
 #include "os/fork.h"
 #include "sched/later.h"
-#include "sched/local.h"
 #include "sched/spawn.h"
 #include "sched/stats.h"
+#include "task/local.h"
+#include "task/overflow.h"
 #include "wait/thread.h"
 
 struct cc__sched *cc__sched_here(void)
@@ -24,6 +25,18 @@ struct cc__frame_cache *cc__frame_cache_here(void)
 	struct cc__worker *w = cc__worker_here();
 
 	return w != NULL ? &w->frames : NULL;
+}
+
+struct cc__poll *cc__poll_here(void)
+{
+	struct cc__sched *s = cc__sched_here();
+
+	return s != NULL && cc_fiber_id() != 0 ? &s->poll : NULL;
+}
+
+struct cc__blocking *cc__blocking_of_caller(void)
+{
+	return cc_fiber_id() != 0 ? &cc__sched_here()->blocking : NULL;
 }
 
 void cc__sched_log(const struct cc__sched *s, const char *line)
@@ -247,6 +260,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	cc__global_init(&s->global);
 	if ((err = cc__stack_pool_init(&s->stacks, config)) != 0)
 		return err;
+	cc__overflow_install();
 	err = ENOMEM;
 	if ((s->idle = cc__idle_new()) == NULL)
 		goto fini_stacks;

@@ -5,17 +5,18 @@
 
 #include "base/lock.h"
 #include "os/context.h"
-#include "sched/blocking.h"
-#include "sched/fiber.h"
+#include "io/blocking.h"
+#include "task/frame.h"
 #include "sched/global.h"
 #include "sched/inbox.h"
-#include "sched/poll.h"
+#include "io/poll.h"
 #include "sched/pressure.h"
-#include "sched/stack.h"
+#include "stack/stack.h"
 #include "sched/starved.h"
 #include "sched/sysmon.h"
-#include "sched/timer.h"
+#include "time/timer.h"
 #include "wait/cancel.h"
+#include "wait/host.h"
 
 struct cc__idle;
 struct cc__worker;
@@ -69,10 +70,6 @@ enum { CC__NOWHERE = -1 };
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg);
 
-/* The caller is about to wait for that task without a deadline.  If the caller is a fiber
- * outside of any nursery, and the task is unstarted and at hand, runs the task here and now, on
- * the caller's own stack (PLACE-1 in in_place.c).  False: the caller has to wait. */
-bool cc__sched_run_here(CCTask task, int *result);
 /* The caller is about to wait for all children of that nursery: one of them that can be run
  * likewise, and is who runs from now on; NULL: none.  The caller calls it, and says so. */
 struct cc__below {
@@ -109,8 +106,6 @@ bool cc__sched_has_retired(const struct cc__sched *s);
 /* No task was there at some moment of this call. */
 bool cc__sched_at_rest(const struct cc__sched *s);
 
-/* Where p, who calls, keeps the scope that it is in. */
-struct cc__member **cc__member_slot(struct cc__parker *p);
 /* The innermost scope around the caller, which begins the nursery that it belongs to; NULL: the
  * caller is in no nursery. */
 struct cc__scope *cc__scope_here(void);
@@ -121,14 +116,16 @@ bool cc__task_is_cancelled_with_caller(CCTask task);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);
-/* The calling worker's frame cache; NULL outside. */
-struct cc__frame_cache *cc__frame_cache_here(void);
 
 /* The runtime around it: the same address (runtime.c). */
 static inline const CCRuntime *cc__sched_runtime(const struct cc__sched *s)
 {
 	return (const CCRuntime *)(const void *)s;
 }
+
+/* Unpark every fiber of `home`, and begin what was to begin later: its cancel flag has
+ * been set. */
+void cc__fiber_unpark_all(const struct cc__sched *home);
 
 /* Where f's stack lies, if it has one.  f's lock is held and f is not DONE, so
  * its scheduler still exists. */

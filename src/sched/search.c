@@ -11,7 +11,7 @@
  * longer asks the kernel once.  What its owner is about to run is left to it (steal.h). */
 #include <errno.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sched/bound.h"
 #include "wait/thread.h"
 

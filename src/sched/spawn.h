@@ -8,6 +8,27 @@
 #include "sched/worker.h"
 #include "wait/thread.h"
 
+/* 0 if a task of s may have these options, or EINVAL; ENOMEM if the system grants not one stack of
+ * the size they ask for.  s is NULL: the caller's scheduler, if it has one. */
+int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options);
+/* Of what has been checked. */
+void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
+
+/* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's, and so is the
+ * handle of what begins later. */
+static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t handle,
+                                   const CCTaskOptions *options)
+{
+	f->home = (uintptr_t)home | CC_MIGRATE_FREE;
+	if (options != NULL) {
+		cc__frame_options(f, options);
+		if (options->start > 0)
+			return;
+	}
+	/* Release: all of the frame, to the acquire of whoever finds this id. */
+	cc__store(&f->handle, handle, CC__RELEASE);
+}
+
 struct cc__birth {
 	struct cc__fiber *f;
 	struct cc__worker *here;	/* that spawns it, of the same scheduler; NULL: none */

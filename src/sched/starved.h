@@ -7,7 +7,7 @@
 #define CC__SCHED_STARVED_H
 
 #include "base/lock.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 struct cc__starved {
 	struct cc__lock lock;

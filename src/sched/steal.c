@@ -1,7 +1,7 @@
 /* steal.c - the thief of steal.h. */
 #include "sched/steal.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sched/worker.h"
 
 /* What has waited so long may be taken. */

@@ -16,7 +16,7 @@
 #ifndef CC__SCHED_STEAL_H
 #define CC__SCHED_STEAL_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "base/lock.h"
 
 struct cc__worker;

@@ -30,7 +30,7 @@
 #ifndef CC__SCHED_SYSMON_H
 #define CC__SCHED_SYSMON_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 struct cc__sched;
 

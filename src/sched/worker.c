@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "os/fork.h"
 #include "sched/bound.h"
 #include "wait/thread.h"
@@ -131,7 +131,7 @@ static void tell_arrival(struct cc__worker *w, uintptr_t left)
 	}
 }
 
-/* As cc__context_switch, for a context that takes more along than registers (os/carry.h), and
+/* As cc__context_switch, for a context that takes more along than registers (base/carry.h), and
  * where sanitizers are told (os/tools.h). */
 static __attribute__((noinline)) struct cc__arrival
 switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__context *to,

@@ -24,7 +24,7 @@
 #ifndef CC__SCHED_WORKER_H
 #define CC__SCHED_WORKER_H
 
-#include "os/carry.h"
+#include "base/carry.h"
 #include "sched/counters.h"
 #include "sched/idle.h"
 #include "sched/inbox.h"

@@ -2,7 +2,7 @@
  * and cancels everybody inside at its deadline. */
 #include <errno.h>
 
-#include "chan/settings.h"
+#include "sched/allocator.h"
 #include "os/fork.h"
 #include "scope/nursery.h"
 

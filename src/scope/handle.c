@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "chan/settings.h"
+#include "sched/allocator.h"
 #include "os/fork.h"
 
 /* ---- the handles that a nursery keeps ---- */

@@ -6,7 +6,7 @@
 
 #include "os/fork.h"
 #include "os/where.h"
-#include "sched/local.h"
+#include "task/local.h"
 #include "sched/spawn.h"
 #include "scope/handle.h"
 #include "wait/thread.h"

@@ -47,7 +47,7 @@ static inline const void *cc__sync_readers(const void *lock)
 	return (const char *)lock + 1;
 }
 
-/* For who looks for those that are parked with a lock held (debug/hold.h), if anybody does.
+/* For who looks for those that are parked with a lock held (monitor/hold.h), if anybody does.
  * The caller has got it, by a call that returns to `where`; returns 0.  And it is about to be
  * let go of, and still nobody else's. */
 int cc__sync_holds(const void *lock, unsigned writer, const void *where);

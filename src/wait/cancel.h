@@ -105,9 +105,6 @@ const cc__a32 *cc__member_flag(struct cc__member *m);
  * more later.  NULL: he is back.  The flag to look at after it. */
 const cc__a32 *cc__member_bell(struct cc__member *m, struct cc__bell *bell);
 
-/* What the scheduler defines: ends the sleep of whoever listens, at any time. */
-void cc__poll_ring(struct cc__bell *bell);
-
 bool cc__scope_look(struct cc__scope *s);
 
 /* It has been cancelled, or something around it. */

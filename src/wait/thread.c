@@ -2,7 +2,7 @@
 #include "wait/thread.h"
 
 #include "base/lock.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 
 static struct cc__slab records = CC__SLAB_INIT(struct cc__thread, next);
 

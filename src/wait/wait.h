@@ -24,7 +24,8 @@
 #include <errno.h>
 
 #include "base/lock.h"
-#include "base/trace.h"
+#include "os/trace.h"
+#include "wait/host.h"
 #include "wait/word.h"
 
 struct cc__group;
@@ -335,28 +336,5 @@ int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t coun
  * cc__unpark.  May return for no reason. */
 void cc__park_if(const cc__a32 *flag, uint32_t expected);
 void cc__unpark(struct cc__parker *who);
-
-/* ---- the boundary: what the scheduler defines ---- */
-
-/* Make a fiber runnable that has just become QUEUED.  Any thread. */
-void cc__schedule(struct cc__parker *fiber);
-
-/* Leave the calling fiber, which is PARKING: something else runs on, commits
- * it on another stack, and this returns when it is OWNED again.  At `deadline`
- * the scheduler wakes (fiber, ticket) itself. */
-void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline);
-
-/* The flag that cancels the waits of a fiber or thread which name none of their own;
- * NULL: nothing does.  Whoever sets it, unparks `who` after that.  A lock of rank WAITQ
- * may be held. */
-const cc__a32 *cc__cancel_flag(struct cc__parker *who);
-
-/* Where p, who calls, can run: who has the same place runs wherever another one of them
- * does, as soon as somebody is free there.  0: a place of his own, as a thread has. */
-uintptr_t cc__place(struct cc__parker *p);
-
-/* The waiter of the calling fiber's single waits (W1), where it lies as long as the fiber
- * runs.  Its `who` is the fiber. */
-struct cc__waiter *cc__fiber_waiter(struct cc__parker *fiber);
 
 #endif

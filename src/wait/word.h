@@ -32,10 +32,36 @@
 #ifndef CC__WAIT_WORD_H
 #define CC__WAIT_WORD_H
 
-#include "base/assert.h"
-#include "base/atomic.h"
+#include "os/assert.h"
+#include "os/atomic.h"
 #include "base/point.h"
-#include "base/trace.h"
+#include "os/trace.h"
+
+/* ---- what the event log is told ---- */
+
+#ifdef CC__EXPLORE
+static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
+{
+	(void)number, (void)who, (void)from, (void)to;
+}
+static inline void cc__watch_enqueued(const void *who, unsigned how, unsigned worker)
+{
+	(void)who, (void)how, (void)worker;
+}
+#else
+/* Logs the move and, under CC__WATCH_ASSERT, aborts on one that the table does not have. */
+void cc__watch_moved(uint64_t number, const void *who, uint64_t from, uint64_t to);
+/* Logs that the parker `who` is put into a run queue and, under CC__WATCH_ASSERT, aborts unless
+ * it is runnable.  See CC__EV_ENQUEUE. */
+void cc__watch_enqueued(const void *who, unsigned how, unsigned worker);
+
+/* After a move whose number cc__watch_begin gave before it. */
+static inline void cc__watch_move(uint64_t number, const void *who, uint64_t from, uint64_t to)
+{
+	if (__builtin_expect(number != 0, 0))
+		cc__watch_moved(number, who, from, to);
+}
+#endif
 
 enum cc__state {
 	CC__IDLE,

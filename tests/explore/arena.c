@@ -1,12 +1,12 @@
 /* arena.c - one arena, several users: whatever is handed out is written all over, so that
  * memory that two have is a race; at the end the figures say that nothing is lost.
  *
- * sources: base/lock.c wait/thread.c scope/arena.c scope/arena_piece.c scope/arena_mark.c
- * scope/arena_life.c */
+ * sources: base/lock.c wait/thread.c arena/arena.c arena/arena_piece.c arena/arena_mark.c
+ * arena/arena_life.c */
 #include <errno.h>
 #include <string.h>
 
-#include "scope/arena.h"
+#include "arena/arena.h"
 #include "shim_wait.h"
 
 /* ---- the allocator, which may refuse once ---- */

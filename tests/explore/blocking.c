@@ -50,7 +50,7 @@ static void join_once(struct cc__os_thread t)
 #define TURN 1 /* of a watch */
 #define cc__thread_start start_or_not
 #define cc__thread_join join_once
-#include "sched/blocking.c"
+#include "io/blocking.c"
 #undef cc__thread_start
 #undef cc__thread_join
 
@@ -63,12 +63,7 @@ void cc__thread_yield(void)
 }
 
 /* What only cc_blocking calls. */
-uint64_t cc_fiber_id(void)
-{
-	return 0;
-}
-
-struct cc__sched *cc__sched_here(void)
+struct cc__blocking *cc__blocking_of_caller(void)
 {
 	return NULL;
 }

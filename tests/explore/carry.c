@@ -1,7 +1,7 @@
 /* carry.c - a C++ runtime that becomes known while a worker switches between fibers: the state
  * of a fiber that uses the runtime is moved at its next switch (CARRY-3).
  *
- * os/carry.c is included, with a door that weakens what .init names: the seeded bugs.  A C++
+ * base/carry.c is included, with a door that weakens what .init names: the seeded bugs.  A C++
  * runtime is here a table with one structure for each thread.
  *
  * sources: base/lock.c */
@@ -34,7 +34,7 @@ static int order_in(const char *function, const char *text, int order)
 #define cc__xchg(a, value, order) MC_RMW(a, MC_XCHG, value, order_in(__func__, #a, order))
 #define dladdr(address, info) 0 /* nothing is unloaded here, so nothing is pinned */
 #define EXPLORE_CARRY
-#include "os/carry.c"
+#include "base/carry.c"
 
 void cc__say_all(const char *text, ...)
 {

@@ -9,7 +9,7 @@
 
 #include "chan/watch.h"
 #include "engine.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "wait/thread.h"
 
 /* ---- what is printed ---- */

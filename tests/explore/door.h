@@ -1,4 +1,4 @@
-/* door.h - what src/base/atomic.h includes in its place when CC__EXPLORE is
+/* door.h - what src/os/atomic.h includes in its place when CC__EXPLORE is
  * set: the same operations, each one a call into the explorer with its size,
  * its order, its expression as text and its line.
  *

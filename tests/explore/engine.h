@@ -9,7 +9,7 @@
  * One execution: .init, then the bodies as model threads, then .final once
  * nobody can go on.  The search repeats it until every choice within the
  * bounds has been taken.  Choices: who runs next, at each operation of the door
- * (src/base/atomic.h), lock, mc_switch; which store a load reads; where in
+ * (src/os/atomic.h), lock, mc_switch; which store a load reads; where in
  * modification order a store goes; spurious returns; time-outs.
  *
  * A scenario fails on
@@ -30,8 +30,8 @@
 #ifndef MC_ENGINE_H
 #define MC_ENGINE_H
 
-#include "base/assert.h"
-#include "base/atomic.h"
+#include "os/assert.h"
+#include "os/atomic.h"
 
 enum { MC_THREADS = 8 }; /* most model threads of one execution */
 

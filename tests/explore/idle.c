@@ -6,7 +6,7 @@
  * "hogs" is in a fiber that does not come back: its body ends, and what is in its
  * queue is for others.  Workers that are left sleep for ever, as daemons.
  *
- * sources: base/lock.c sched/idle.c sched/runq.c sched/inbox.c wait/slab.c */
+ * sources: base/lock.c sched/idle.c sched/runq.c sched/inbox.c base/slab.c */
 #include <errno.h>
 
 #include "shim_idle.h"

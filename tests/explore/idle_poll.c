@@ -3,7 +3,7 @@
  * for it ends that sleep.
  *
  * The poller is a word that stands for the kernel: an event, the bell.  Claim, release
- * and the count of those who wait are as in sched/poll.c (P5), which has its own
+ * and the count of those who wait are as in io/poll.c (P5), which has its own
  * scenarios.  Workers never time out: a lost wake is a deadlock.
  *
  * sources: sched/idle.c */
@@ -12,7 +12,7 @@
 #define SHIM_POLLER
 #include "shim_wait.h"
 #include "sched/idle.h"
-#include "sched/poll.h"
+#include "io/poll.h"
 
 static struct cc__idle idle;
 static struct cc__poll poll;

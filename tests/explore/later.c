@@ -5,8 +5,8 @@
  * Everybody here is outside of the runtime; its one worker is a wheel.
  *
  * defines: MC_SYMMETRIC=1
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c sched/later.c
- * sched/timer.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c sched/later.c
+ * time/timer.c */
 #include <errno.h>
 #include <limits.h>
 

@@ -8,7 +8,7 @@
 
 #include "engine.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 
 #undef CC__EXPLORE
 #define cc__relax() ((void)0)

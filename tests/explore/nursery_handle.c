@@ -6,7 +6,8 @@
  * second, which waits, has the word of a thread.  The nursery is freed as soon as it is joined, so
  * a late access to it is found.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c wait/cancel.c sched/fiber.c
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c wait/cancel.c task/frame.c
+ * task/join.c sched/spawn.c
  * scope/nursery.c scope/closing.c scope/handle.c */
 #include <errno.h>
 #include <string.h>

@@ -1,27 +1,21 @@
 /* poll.c - waiting for a descriptor: waiters, events, deadlines, forget and kicks,
- * on the real sched/poll.c.
+ * on the real io/poll.c.
  *
  * The kernel is one word: what its only descriptor is armed for and ready for, and
  * the bell.  It orders nothing but itself and what E3 promises (os/poller.h).  Waiters are threads, which cc__poll does
  * not tell from fibers.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/poll.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
-#include "sched/poll.h"
-#include "sched/sched.h"
+#include "io/poll.h"
 
-struct cc__sched *cc__sched_here(void)
+struct cc__poll *cc__poll_here(void)
 {
 	return NULL;
-}
-
-uint64_t cc_fiber_id(void)
-{
-	return 0;
 }
 
 struct cc__member **cc__member_slot(struct cc__parker *p)

@@ -4,7 +4,7 @@
  * The frame's memory is new.  The thread that maps it writes it, as the kernel does on its
  * behalf, and hands the task over to the worker; the monitor knows neither of them.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c */
 #include <string.h>
 
 #include "engine.h"

@@ -1,10 +1,10 @@
-/* shim_frames.h - what frames (sched/fiber.c) ask of a scheduler, where threads play the workers:
+/* shim_frames.h - what frames (task/frame.c) ask of a scheduler, where threads play the workers:
  * no cache of frames, nothing is run in place, no stack is shown, and, without SHIM_REAL_LATER, no
  * task begins later.  Included by one file of a program. */
 #ifndef MC_SHIM_FRAMES_H
 #define MC_SHIM_FRAMES_H
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "sched/later.h"
 #include "sched/sched.h"
 

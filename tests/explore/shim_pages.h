@@ -1,5 +1,5 @@
 /* shim_pages.h - memory for slabs that is zero at the start of every execution
- * and stays.  Included by one file of a program, which links wait/slab.c. */
+ * and stays.  Included by one file of a program, which links base/slab.c. */
 #ifndef MC_SHIM_PAGES_H
 #define MC_SHIM_PAGES_H
 

@@ -6,7 +6,7 @@
 #include <ccc/select.h>
 
 #include "chan/settings.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 /* No tasks here. */
 const struct cc__waitable_ops cc__task_ops = {0};

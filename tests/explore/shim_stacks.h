@@ -1,4 +1,4 @@
-/* shim_stacks.h - what sched/fiber.c needs to give a task a stack of its own size, in a scenario
+/* shim_stacks.h - what task/frame.c needs to give a task a stack of its own size, in a scenario
  * whose tasks have none: nobody asks.  Included by one file of a program. */
 #ifndef MC_SHIM_STACKS_H
 #define MC_SHIM_STACKS_H

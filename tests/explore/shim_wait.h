@@ -1,6 +1,6 @@
 /* shim_wait.h - what wait/wait.c and wait/thread.c need around them in a
  * scenario: a record for each model thread, and no slab to take more from, unless
- * SHIM_REAL_SLAB says that wait/slab.c is linked; and no poller, unless SHIM_POLLER
+ * SHIM_REAL_SLAB says that base/slab.c is linked; and no poller, unless SHIM_POLLER
  * says that the scenario has one; and no fibers, unless it links a scheduler, or is one:
  * SHIM_SCHEDULER.
  * Included by one file of a program. */
@@ -8,7 +8,7 @@
 #define MC_SHIM_WAIT_H
 
 #include "engine.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 #include "wait/thread.h"
 #include "wait/wait.h"
 

@@ -1,7 +1,7 @@
 /* slab.c - type-stable memory: two that take and give, one that walks.
- * sources: wait/slab.c base/lock.c */
+ * sources: base/slab.c base/lock.c */
 #include "shim_pages.h"
-#include "wait/slab.h"
+#include "base/slab.h"
 
 struct object {
 	cc__a32 mark;

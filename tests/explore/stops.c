@@ -3,7 +3,7 @@
  * so what counts is the full fence of pushes that rely on a searcher, and the heavy fence after
  * a watch.
  *
- * sources: base/lock.c sched/idle.c sched/runq.c wait/slab.c */
+ * sources: base/lock.c sched/idle.c sched/runq.c base/slab.c */
 #include "shim_sleep.h"
 
 /* ---- a searcher ---- */

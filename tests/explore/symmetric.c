@@ -3,7 +3,7 @@
  * kind holds as well; here are the shortest of each pair.
  *
  * defines: MC_SYMMETRIC=1
- * sources: base/lock.c sched/idle.c sched/runq.c wait/slab.c */
+ * sources: base/lock.c sched/idle.c sched/runq.c base/slab.c */
 #include "shim_sleep.h"
 
 static struct cc__runq q;

@@ -1,11 +1,11 @@
 /* timers.c - a worker's timers, which anybody may run: each fires or is removed,
  * and never both; who has removed his may free it at once (T1, T2).
  *
- * sources: base/lock.c sched/timer.c */
+ * sources: base/lock.c time/timer.c */
 #include <limits.h>
 
 #include "engine.h"
-#include "sched/timer.h"
+#include "time/timer.h"
 
 enum { TIMERS = 3 };
 

@@ -3,14 +3,14 @@
  * A thread plays the worker that ends a task; fibers and stacks are not needed
  * for it (worker.c has them).  Joiners are threads; a polling one looks once.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c wait/slab.c sched/fiber.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
 #include "sched/later.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "sched/sched.h"
 #include "shim_frames.h"
 #include "shim_stacks.h"

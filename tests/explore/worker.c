@@ -11,17 +11,19 @@
  * not see the scope around it.
  *
  * defines: CC_FIBER_QUEUE_INITIAL=2
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c wait/slab.c sched/worker.c
- * sched/ready.c sched/pick.c sched/bound.c sched/sched.c sched/fiber.c
- * sched/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
- * sched/later.c sched/local.c sched/pressure.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c sched/worker.c
+ * sched/ready.c sched/pick.c sched/bound.c sched/sched.c task/frame.c task/join.c
+ * sched/inspect.c sched/spawn.c time/timer.c sched/runq.c sched/global.c sched/inbox.c sched/idle.c sched/starved.c
+ * sched/later.c task/local.c sched/pressure.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
-#include "sched/local.h"
+#include "task/local.h"
+#include "task/overflow.h"
 #include "sched/sched.h"
+#include "sched/spawn.h"
 #include "sched/worker.h"
 #include "shim_stacks.h"
 
@@ -45,6 +47,8 @@ static inline struct cc__member **member_for_place(struct cc__member **place)
 #undef cc__past_locals
 
 /* ---- stacks ---- */
+
+void cc__overflow_install(void) {}
 
 enum { STACKS = 4 };
 static struct described {

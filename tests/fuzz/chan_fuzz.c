@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define FUZZ_NAME "chan_fuzz"
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "driver.h"
 #include "model.h"
 #include "wait/thread.h"

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "test.h"
 
 enum lin_what {

@@ -10,10 +10,10 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LINT = os.path.join(ROOT, "tools", "lint")
 
 CLEAN = {
-    "src/base/atomic.h": "#define cc__load(a) __atomic_load_n(a, 0)\nstatic volatile int x;\n",
+    "src/os/atomic.h": "#define cc__load(a) __atomic_load_n(a, 0)\nstatic volatile int x;\n",
     "src/os/linux.c": "#ifdef __x86_64__\n#endif\n#include <pthread.h>\n_Thread_local int t;\n"
                       "int f(void) { return syscall(SYS_futex) + clock_gettime(0, 0); }\n",
-    "src/wait/word.c": '#include "wait/word.h"\n#include "base/atomic.h"\n'
+    "src/wait/word.c": '#include "wait/word.h"\n#include "os/atomic.h"\n'
                        '/* volatile, pthread_mutex and getenv in words only */\n'
                        'const char *s = "getenv pthread_create";\n',
     "src/wait/word.h": "int cc__futex_wait(int *a);\n",
@@ -120,7 +120,7 @@ class LintTest(unittest.TestCase):
                      "cc__switch_away(p, t, d)", "cc__thread_sleep(p, t, d)"):
             self.caught("word", "src/chan/a.c", call + ";\n")
         for call in ("cc__word_commit(p)", "cc__word_yield(p)", "cc__word_claim(p, 1)"):
-            self.caught("word", "src/sched/fiber.c", call + ";\n")
+            self.caught("word", "src/task/frame.c", call + ";\n")
             self.passes("src/sched/worker.c", call + ";\n")
         self.caught("word", "src/sched/in_place.c", "cc__word_yield(p);\n")
         self.passes("src/sched/worker.h", "cc__word_claim(p, 1);\n")
@@ -138,11 +138,11 @@ class LintTest(unittest.TestCase):
         self.caught("getenv", "src/debug/a.c", 'x = secure_getenv("CC_X");\n')
 
     def test_layer(self):
-        self.caught("layer", "src/base/list.h", '#include "os/pages.h"\n')
-        self.caught("layer", "src/wait/a.c", '#include "sched/fiber.h"\n')
+        self.caught("layer", "src/os/list.h", '#include "base/lock.h"\n')
+        self.caught("layer", "src/wait/a.c", '#include "task/frame.h"\n')
         self.caught("layer", "src/chan/a.h", '#include "runtime/runtime.h"\n')
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
-        self.passes("src/chan/a.h", '#include "sched/fiber.h"\n#include "chan/b.h"\n')
+        self.passes("src/chan/a.h", '#include "task/frame.h"\n#include "chan/b.h"\n')
 
     def test_public_headers_count_as_their_layer(self):
         self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
@@ -272,8 +272,8 @@ class LintTest(unittest.TestCase):
                     {"include/ccc/a.h": bare["include/ccc/a.h"].replace("cc_x", "cc_y")})
 
     def test_public(self):
-        self.caught("public", "include/ccc/a.h", '#include "base/atomic.h"\n')
-        self.caught("public", "include/ccc/a.h", "#include <sched/fiber.h>\n")
+        self.caught("public", "include/ccc/a.h", '#include "os/atomic.h"\n')
+        self.caught("public", "include/ccc/a.h", "#include <task/frame.h>\n")
 
     def test_name(self):
         for text in ("#define MIN(a, b) 0", "typedef int fiber_id;", "int spawn(void);",

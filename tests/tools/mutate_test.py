@@ -62,7 +62,7 @@ class Tree(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.root)
-        self.write("src/base/atomic.h", ATOMIC)
+        self.write("src/os/atomic.h", ATOMIC)
 
     def write(self, path, text):
         path = os.path.join(self.root, path)
@@ -211,7 +211,7 @@ class Verdicts(Tree):
         self.write("tools/explore", EXPLORE)
         self.write("tests/explore/small.c", SCENARIOS)
         self.write("tests/unit/x_test.c", TEST % check)
-        self.write("src/wait/x.h", '#include "base/atomic.h"\nbool is_small(int x);\n')
+        self.write("src/wait/x.h", '#include "os/atomic.h"\nbool is_small(int x);\n')
         self.write("src/wait/x.c", f'#include "wait/x.h"\nbool is_small(int x)\n{{\n{body}\n}}\n')
 
     def verdict(self, *args):

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sched/blocking.h"
+#include "io/blocking.h"
 #include "sched/sched.h"
 
 /* ---- threads started and joined; or they do not start ---- */

@@ -3,7 +3,7 @@
  * mutate: src/chan */
 #include "chans.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 
 /* ---- the log ---- */
 

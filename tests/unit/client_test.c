@@ -3,7 +3,7 @@
 
 #include "domains.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "park/client.h"
 
 static const enum kind kinds[] = {FIBER, THREAD};

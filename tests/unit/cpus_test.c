@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "os/number.h"
 #include "os/cpus.h"
 
 /* ---- a tree of its own ---- */

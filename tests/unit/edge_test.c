@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "points.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 #include "tasks.h"
 
 /* ---- more joiners than one batch ---- */

@@ -21,7 +21,7 @@
 
 #include <ccc/ccc.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "os/fork.h"
 #include "os/context.h"
 #include "sched/worker.h"

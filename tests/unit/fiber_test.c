@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 static CCRuntime *runtime(void)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "syscalls.h"
 
 static _Thread_local int answer;	/* the error of the next futex call; 0: the call is made */

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "debug/hold.h"
+#include "monitor/hold.h"
 
 /* ---- what can be waited for, and how all of it ends ---- */
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "sched/idle.h"
-#include "sched/poll.h"
+#include "io/poll.h"
 
 enum { SLEEPERS = 4 };
 

@@ -1,7 +1,7 @@
 /* local_test.c - values of a task: its own, empty at first, destroyed before its end is seen. */
 #include "nurseries.h"
 
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 static void ignore(void *value)
 {

@@ -8,7 +8,7 @@
 #include "sleepers.h"
 #include "tasks.h"
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 static unsigned number_from(const char *variable, unsigned otherwise)
 {

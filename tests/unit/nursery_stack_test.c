@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 static CCNurseryOptions of_size(CCRuntime *rt, size_t size)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 /* ---- the scope ends: waits for all children ---- */
 

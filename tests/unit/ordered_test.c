@@ -4,7 +4,7 @@
  * the caller.  A send of a handle joins the task only if the channel is closed; if the caller is
  * cancelled and the task is not, the send returns and the handle is still the caller's. */
 #include "nurseries.h"
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 /* Short, because each of these deadlines is waited for. */
 #define SOON (3 * CC_MSEC)

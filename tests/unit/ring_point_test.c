@@ -7,7 +7,7 @@
 #include "domains.h"
 #include "points.h"
 
-#include "base/trace.h"
+#include "os/trace.h"
 
 static CCRuntime *rt;
 

@@ -6,7 +6,7 @@
 #include "points.h"
 #include "tasks.h"
 
-#include "sched/fiber.h"
+#include "task/frame.h"
 
 /* ---- a case that can be switched on and off ---- */
 

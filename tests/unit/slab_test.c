@@ -1,4 +1,4 @@
-/* slab_test.c - wait/slab.h: chains, reuse, a walk while others grow it.
+/* slab_test.c - base/slab.h: chains, reuse, a walk while others grow it.
  *
  * link-wrap: mmap
  * ctest-label: valgrind */
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "wait/slab.h"
+#include "base/slab.h"
 
 /* ---- mmap, which may be told to fail ---- */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/trace.h"
+#include "os/trace.h"
 #include "sleepers.h"
 
 static struct test_death death;

@@ -12,10 +12,10 @@
 
 #include <ccc/ccc.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "os/pages.h"
 #include "raw.h"
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 enum { GUARD_INSTALL = 102, SOME = 40 };
 

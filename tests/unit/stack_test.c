@@ -25,7 +25,7 @@
 
 #include "os/context.h"
 #include "os/pages.h"
-#include "sched/stack.h"
+#include "stack/stack.h"
 #include "syscalls.h"
 #include "wait/wait.h"
 

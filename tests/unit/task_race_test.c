@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 enum { THREADS = 8 };
 

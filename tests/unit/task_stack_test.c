@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "sched/stack.h"
+#include "stack/stack.h"
 
 static uint64_t stacks_in_use(CCRuntime *rt)
 {

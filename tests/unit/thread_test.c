@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "test.h"
 #include "wait/thread.h"
 

@@ -1,4 +1,4 @@
-/* timer_test.c - the wheel of sched/timer.h against a list of what is armed.
+/* timer_test.c - the wheel of time/timer.h against a list of what is armed.
  * ctest-label: valgrind */
 #include "test.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "sched/timer.h"
+#include "time/timer.h"
 
 enum { UNIT = CC__TIMER_UNIT };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 #include "base/lock.h"
 #include "os/context.h"
 #include "os/pages.h"

@@ -29,7 +29,7 @@ stack_planted_guard() {
 	mkdir -p "$dir" && git archive HEAD | tar x -C "$dir" || return
 	sed -i 's/return p->hooks.acquire != NULL ||$/static cc__a32 planted; return p->hooks.acquire != NULL || cc__add(\&planted, 1, CC__RELAXED) % 64 == 63 ||/' \
 		"$dir/src/sched/stack.c"
-	if cmp -s "$dir/src/sched/stack.c" src/sched/stack.c; then
+	if cmp -s "$dir/src/sched/stack.c" src/stack/stack.c; then
 		show planted_guard "not planted" found FAIL
 		return
 	fi

@@ -5,11 +5,11 @@ from lists import List
 
 # The layer whose calls a public header declares: to include it is to include that layer.
 PUBLIC = {
-    "base": "base", "cxx": "base", "version": "base", "errno": "os", "park": "park", "cap": "park",
-    "task": "sched", "fiber": "sched", "local": "sched", "blocking": "sched", "fd": "sched",
-    "process": "sched", "chan": "chan", "select": "chan", "token": "chan", "arena": "scope",
-    "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "io": "io",
-    "net": "io", "debug": "monitor", "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
+    "base": "os", "version": "os", "errno": "os", "cxx": "base", "park": "park", "cap": "park",
+    "task": "task", "fiber": "task", "local": "task", "blocking": "io", "fd": "io",
+    "process": "io", "io": "io", "net": "io", "arena": "arena", "chan": "chan", "select": "chan",
+    "token": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "debug": "monitor",
+    "runtime": "runtime", "stats": "runtime", "ccc": "runtime",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 

@@ -139,10 +139,10 @@ void mc_unlock_at(const void *p, const struct mc_site *site)
 	stored();
 }
 
-struct cc__lock_stack *cc__lock_stack(void);
-struct cc__lock_stack *cc__lock_stack(void)
+void *cc__thread_scratch(void);
+void *cc__thread_scratch(void)
 {
-	return (struct cc__lock_stack *)lock_stacks[me];
+	return lock_stacks[me];
 }
 
 /* ---- sleeping ---- */

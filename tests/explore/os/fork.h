@@ -3,7 +3,7 @@
 #ifndef CC__OS_FORK_H
 #define CC__OS_FORK_H
 
-#include "base/atomic.h"
+#include "os/atomic.h"
 
 static inline bool cc__fork_wiped(void)
 {

@@ -1,0 +1,217 @@
+/* frame.c - frames: where they come from, how a task ends, and how they are found. */
+#include "task/frame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/slab.h"
+#include "wait/host.h"
+
+_Static_assert(sizeof(struct cc__fiber) == 128, "two cache lines: a million tasks are 128 MB");
+_Static_assert(offsetof(struct cc__fiber, parker) == 0, "cc__fiber_of");
+_Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC__NAME_MAX,
+               "a name beside the timer");
+_Static_assert(sizeof((struct cc__fiber *)0)->payload.child <= CC__PAYLOAD - CC__NAME_MAX,
+               "a name beside what a child runs");
+
+static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
+
+/* ---- pool ---- */
+
+enum { DEPOT = 64 };
+
+/* Where frames go from a worker that ends tasks to one that spawns them: whole stocks. */
+static struct {
+	struct cc__lock lock;
+	unsigned count;				/* lock */
+	struct cc__frame_stock stock[DEPOT];	/* lock */
+} depot;
+
+/* From one that has some to one that has none. */
+static void move(struct cc__frame_stock *to, struct cc__frame_stock *from)
+{
+	cc__quiet_begin();
+	memcpy(to->frame, from->frame, from->count * sizeof *from->frame);
+	cc__quiet_end();
+	to->count = from->count;
+	from->count = 0;
+}
+
+static void slab_put(struct cc__frame_stock *s)
+{
+	for (unsigned i = 1; i < s->count; i++)
+		s->frame[i - 1]->next = s->frame[i];
+	cc__slab_put_chain(&frames, s->frame[0], s->frame[s->count - 1]);
+	s->count = 0;
+}
+
+static void slab_get(struct cc__frame_stock *s)
+{
+	struct cc__fiber *f = cc__slab_get_chain(&frames, CC__FRAMES / 2, &s->count);
+
+	for (unsigned i = 0; f != NULL; f = f->next)
+		s->frame[i++] = f;
+}
+
+static void depot_put(struct cc__frame_stock *s)
+{
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if (depot.count < DEPOT)
+		move(&depot.stock[depot.count++], s);
+	cc__unlock(&depot.lock);
+	if (s->count > 0)
+		slab_put(s);
+}
+
+static void depot_get(struct cc__frame_stock *s)
+{
+	cc__lock(&depot.lock, CC__RANK_POOL);
+	if (depot.count > 0)
+		move(s, &depot.stock[--depot.count]);
+	cc__unlock(&depot.lock);
+}
+
+struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache)
+{
+	if (cache == NULL)
+		return cc__slab_get(&frames);
+	if (cache->spare.count > 0)
+		move(&cache->stock, &cache->spare);
+	else
+		depot_get(&cache->stock);
+	if (cache->stock.count == 0)
+		slab_get(&cache->stock);
+	return cache->stock.count > 0 ? cc__frame_take(&cache->stock) : NULL;
+}
+
+/* There is no room for another. */
+static __attribute__((noinline)) void make_room(struct cc__frame_cache *cache)
+{
+	if (cache->spare.count > 0)
+		depot_put(&cache->spare);
+	move(&cache->spare, &cache->stock);
+}
+
+void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
+{
+	cc__word_recycle(&f->parker);
+	if (cache == NULL) {
+		cc__slab_put(&frames, f);
+		return;
+	}
+	if (cache->stock.count == CC__FRAMES)
+		make_room(cache);
+	cache->stock.frame[cache->stock.count++] = f;
+}
+
+void cc__frame_cache_flush(struct cc__frame_cache *cache)
+{
+	if (cache->stock.count > 0)
+		depot_put(&cache->stock);
+	if (cache->spare.count > 0)
+		depot_put(&cache->spare);
+}
+
+size_t cc__frames_made(void)
+{
+	return cc__slab_made(&frames);
+}
+
+/* ---- begin and end of a task ---- */
+
+/* The end, if nobody waits: the result stays for a joiner, or nobody wants it, and
+ * *mine tells that the frame is the caller's.  False: somebody waits. */
+static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
+{
+	/* Relaxed: while it is not WAITED only we change it. */
+	uint64_t h = cc__load(&f->handle, CC__RELAXED);
+
+	*mine = joined || (h & CC__HANDLE_DETACHED);
+	/* Release: the result, to the acquire in take_result. */
+	return !(h & CC__HANDLE_WAITED) &&
+	       cc__cas(&f->handle, &h, *mine ? 0 : h | CC__HANDLE_DONE, CC__RELEASE, CC__RELAXED);
+}
+
+/* The end, under the lock, which it drops.  True: f is the caller's. */
+static bool end_locked(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
+{
+	struct cc__batch batch;
+	/* Relaxed, both: WAITED, so all others pass this lock. */
+	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
+	/* (A select that has been decided elsewhere is no joiner, though still listed.) */
+	struct cc__waiter *w = cc__waitq_claim(&f->done);
+	const bool mine = joined || w != NULL || (h & CC__HANDLE_DETACHED);
+
+	cc__batch_init(&batch);
+	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
+	while (w != NULL) {
+		*(int *)w->io = result;
+		cc__batch_add(&batch, *last);
+		*last = cc__waitq_tell(w, CC__REASON_DATA, 0);
+		if (cc__batch_full(&batch)) {
+			cc__unlock(&f->done.lock);
+			cc__batch_flush(&batch);
+			cc__lock(&f->done.lock, CC__RANK_WAITQ);
+		}
+		w = cc__waitq_claim(&f->done);
+	}
+	cc__unlock(&f->done.lock);
+	cc__batch_flush(&batch);
+	return mine;
+}
+
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
+{
+	bool mine;
+
+	*last = (struct cc__wake){0};
+	f->run.result = result;
+	cc__word_done(&f->parker);
+	CC_POINT("task.before_end", &f->parker);
+	if (end_alone(f, joined, &mine))
+		return mine;
+	cc__lock(&f->done.lock, CC__RANK_WAITQ);
+	return end_locked(f, result, joined, last);
+}
+
+/* ---- who is there ---- */
+
+void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
+{
+	name->text[0] = '\0';
+	if (f->home & CC__HOME_NAMED)
+		memcpy(name->text, f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX, CC__NAME_MAX);
+}
+
+struct cc__debug_name cc__debug_name(const void *who)
+{
+	const struct cc__fiber *f = who;
+	struct cc__debug_name n = {"somebody"};
+
+	if (who == NULL)
+		return n;
+	/* Relaxed, both: a stale number is allowed. */
+	if (cc__word_is_thread(cc__load(&f->parker.word, CC__RELAXED)))
+		snprintf(n.text, sizeof n.text, "thread %p", who);
+	else
+		snprintf(n.text, sizeof n.text, "task %llu",
+		         (unsigned long long)cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID);
+	return n;
+}
+
+uint64_t cc__frame_hold(struct cc__fiber *f)
+{
+	uint64_t h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
+
+	/* Acquire: the frame, from cc__frame_begin or cc__later_set. */
+	while (h != 0 && !(h & CC__HANDLE_WAITED) &&
+	       !cc__cas_weak(&f->handle, &h, h | CC__HANDLE_WAITED, CC__ACQUIRE, CC__RELAXED))
+		continue;
+	return h & CC__HANDLE_ID;
+}
+
+void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg)
+{
+	cc__slab_walk(&frames, visit, arg);
+}
