@@ -51,6 +51,8 @@ typedef struct CCFiberInfo {
 	const CCRuntime *runtime;	/* for comparison only */
 	const void *stack;	/* lowest usable address; NULL: it has no stack */
 	size_t stack_size;	/* in bytes */
+	const void *nursery;	/* the nursery that it is a child of; NULL: none */
+	const void *function;	/* what it runs, if it is a child of a nursery; otherwise NULL */
 	CCWaitKind wait;	/* the fields below mean something unless it is CC_WAIT_NONE */
 	const void *object;	/* address of what it waits for; NULL: not known, or none */
 	uint64_t task;		/* CC_WAIT_TASK: id of the task that it joins; otherwise 0 */

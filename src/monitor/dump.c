@@ -9,6 +9,7 @@
 
 #include "monitor/waits.h"
 #include "os/fork.h"
+#include "os/where.h"
 #include "os/write.h"
 
 enum { GROUPS = 128 };
@@ -31,6 +32,7 @@ static bool same_wait(const CCFiberInfo *a, const CCFiberInfo *b)
 	return a->state == b->state && a->wait == b->wait && a->object == b->object &&
 	       a->task == b->task && (a->id == 0) == (b->id == 0) &&
 	       (a->deadline == CC_FOREVER) == (b->deadline == CC_FOREVER) &&
+	       a->nursery == b->nursery && a->function == b->function &&
 	       strcmp(a->name, b->name) == 0;
 }
 
@@ -152,6 +154,16 @@ static void append_wait(struct dump_line *l, const CCFiberInfo *i, cc_time now)
 		append(l, ", until %.1f s from now", (double)(i->deadline - now) / CC_SEC);
 }
 
+static void append_family(struct dump_line *l, const CCFiberInfo *i)
+{
+	char where[160];
+
+	if (i->nursery == NULL)
+		return;
+	cc__where(i->function, where, sizeof where);
+	append(l, "; in nursery %p, runs %s", i->nursery, where);
+}
+
 static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
 {
 	const CCFiberInfo *i = &a->info;
@@ -168,6 +180,7 @@ static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
 		append(l, " is running on worker %u", i->worker);
 	else
 		append(l, " is %s", states[i->state]);
+	append_family(l, i);
 	if (a->count > 1)
 		append(l, " (and %u more like this)", a->count - 1);
 	append(l, "\n");
@@ -185,6 +198,8 @@ static void put_json(struct dump_line *l, const struct alike *a, cc_time now)
 		append(l, *c < ' ' || *c == '"' || *c == '\\' ? "\\u%04x" : "%c", (unsigned char)*c);
 	append(l, "\",\"state\":\"%s\",\"wait\":\"%s\",\"object\":\"0x%" PRIxPTR "\",\"task\":%" PRIu64,
 	       states[i->state], kinds[i->wait], (uintptr_t)i->object, i->task);
+	append(l, ",\"nursery\":\"0x%" PRIxPTR "\",\"function\":\"0x%" PRIxPTR "\"",
+	       (uintptr_t)i->nursery, (uintptr_t)i->function);
 	append(l, ",\"since_ns\":%lld", i->since != 0 ? (long long)(now - i->since) : -1LL);
 	if (i->wait != CC_WAIT_NONE && i->deadline != CC_FOREVER)
 		append(l, ",\"deadline_ns\":%lld", (long long)(i->deadline - now));

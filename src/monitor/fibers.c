@@ -21,6 +21,17 @@ static CCFiberState public_state(uint64_t word)
 	return state[cc__word_state(word)];
 }
 
+/* Under f's lock: what it runs does not change.  The nursery of a daemon is marked. */
+static void tell_family(const struct cc__fiber *f, CCFiberInfo *info)
+{
+	const uintptr_t nursery = (uintptr_t)cc__fiber_nursery(f);
+
+	if (nursery == 0)
+		return;
+	info->nursery = (const void *)(nursery & ~(uintptr_t)1);
+	info->function = (const void *)(uintptr_t)f->payload.child.what.main;
+}
+
 /* Under f's lock. */
 static void tell_wait(struct cc__fiber *f, CCFiberInfo *info)
 {
@@ -55,6 +66,7 @@ static bool look_at_fiber(struct cc__fiber *f, CCFiberInfo *info)
 			info->state = public_state(word);
 			info->worker = cc__word_owner(word);
 			memcpy(info->name, name.text, sizeof info->name);
+			tell_family(f, info);
 			if (info->state != CC_FIBER_DONE)
 				cc__sched_stack_of(f, &info->stack, &info->stack_size);
 			/* Acquire: the result, from end_alone; a joiner waits for the lock. */

@@ -199,13 +199,12 @@ static void judge_quiet(void)
 
 void cc__quiet_watch(void)
 {
-	cc__thread_waits_long = judge_quiet;
-	cc__sysmon_rests = judge_quiet;
 }
 
 __attribute__((constructor)) static void watch_from_start(void)
 {
-	cc__quiet_watch();
+	cc__thread_waits_long = judge_quiet;
+	cc__sysmon_rests = judge_quiet;
 }
 
 /* ---- which schedulers there are ---- */

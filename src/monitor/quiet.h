@@ -29,7 +29,7 @@
 void cc__quiet_add(struct cc__sched *s);
 void cc__quiet_remove(struct cc__sched *s);
 
-/* Looks are made from now on.  (And whenever this module is in the program.) */
+/* Does nothing: whoever calls it has this module in the program, and looks are made from its start. */
 void cc__quiet_watch(void);
 
 /* True: the process is quiet, and *signature tells this moment from every other one. */

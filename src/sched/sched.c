@@ -253,6 +253,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	*s = (struct cc__sched){.config = *config};
 	cc__root_init(&s->root);
 	cc__fence_heavy_start();
+	cc__coarse_set(cc__now());
 	cc__poll_init(&s->poll, &s->config.allocator);
 	s->poll.unattended = cc__worker_unattended;
 	cc__blocking_init(&s->blocking, config->blocking_max, config->blocking_idle,

@@ -98,7 +98,7 @@ static cc_time patience(struct cc__thread *t, cc_time deadline)
 	const cc_time now = cc__now();
 
 	t->own.since = cc__coarse(now);	/* the clock of begin() may be late */
-	if (deadline == CC_FOREVER && cc__thread_waits_long != NULL)
+	if (deadline == CC_FOREVER && t->other == NULL && cc__thread_waits_long != NULL)
 		return now + CC__PATIENCE;
 #else
 	(void)t, (void)deadline;
@@ -127,7 +127,7 @@ void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 			return;
 		}
 		if (sleep_once(thread_of(p), w, cc__earlier(deadline, look_at)) != 0) {
-			if (look_at != CC_FOREVER && thread_of(p)->other == NULL) {
+			if (look_at != CC_FOREVER) {
 				look_at = CC_FOREVER;
 				cc__thread_waits_long();
 				continue;

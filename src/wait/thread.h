@@ -12,7 +12,10 @@ struct cc__member;
 
 struct cc__thread {
 	struct cc__parker parker;	/* first; waits of the thread itself */
-	struct cc__own own;		/* of a single one of these (W1) */
+	union {
+		struct cc__waiter waiter;	/* of a single one of these (W1) */
+		struct cc__own own;
+	};
 	/* Who runs on it now: &parker, or a fiber.  Written by the thread alone; the
 	 * monitor reads it and locks the frame that it points at. */
 	CC__ATOMIC(struct cc__parker *) running;

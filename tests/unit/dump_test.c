@@ -64,6 +64,11 @@ static int wait_task(void *unused)
 	return cc_task_join(held, CC_FOREVER, NULL);
 }
 
+static int look_for_child(const CCFiberInfo *info, void *nursery)
+{
+	return info->nursery == nursery && info->function == (const void *)(uintptr_t)wait_recv;
+}
+
 static int wait_nursery(void *unused)
 {
 	int err;
@@ -72,6 +77,7 @@ static int wait_nursery(void *unused)
 	cc_nursery_scope(n, &err) {
 		CHECK_EQ(cc_nursery_spawn(n, NULL, wait_recv, NULL), 0);
 		CHECK_EQ(cc_nursery_seal(n), 0);
+		CHECK_EQ(cc_fiber_each(look_for_child, n), 1);
 	}
 	return err;
 }
