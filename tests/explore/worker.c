@@ -468,9 +468,10 @@ static void spawn_and_join(void)
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == 0 && result == 7);
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == EINVAL);
 }
-/* covers: SCH-47/m, SCH-49/m, SCH-50/m, RES-13/m, RES-14/m, RES-60/m */
+/* covers: SCH-47/m, SCH-49/m, SCH-50/m, RES-13/m, RES-60/m */
 WORKER_SCENARIO(worker_spawn_and_join, .init = start, .body = {spawn_and_join}, .daemon = 1,
                 .final = one_run)
+/* covers: RES-14/m */
 WORKER_SCENARIO(worker_two_join, .init = start_with_task, .body = {join_for_ever, join_for_ever},
                 .daemon = 1, .final = one_run)
 WORKER_SCENARIO(worker_join_deadline, .init = start_with_task, .body = {join_in_a_second},
