@@ -205,6 +205,7 @@ __attribute__((constructor)) static void watch_from_start(void)
 {
 	cc__thread_waits_long = judge_quiet;
 	cc__sysmon_rests = judge_quiet;
+	cc__inspect_more = cc__waits_tell;
 }
 
 /* ---- which schedulers there are ---- */

@@ -167,3 +167,30 @@ CCWaitKind cc__waits_kind(const struct cc__waits *w)
 		return CC_WAIT_SEND;
 	return kinds[w->what];
 }
+
+/* Under f's lock: what it runs does not change.  The nursery of a daemon is marked. */
+static void tell_family(const struct cc__fiber *f, CCFiberInfo *info)
+{
+	const uintptr_t nursery = (uintptr_t)cc__fiber_nursery(f);
+
+	if (nursery == 0)
+		return;
+	info->nursery = (const void *)(nursery & ~(uintptr_t)1);
+	info->function = (const void *)(uintptr_t)f->payload.child.what.main;
+}
+
+void cc__waits_tell(struct cc__fiber *f, CCFiberInfo *info)
+{
+	struct cc__waits w;
+
+	tell_family(f, info);
+	if (info->state != CC_FIBER_PARKED || !cc__waits_of_fiber(f, true, &w))
+		return;
+	info->wait = cc__waits_kind(&w);
+	info->since = w.since;
+	info->deadline = w.deadline;
+	if (w.what == CC__FOR_TASK)
+		info->task = w.which;
+	else
+		info->object = (const void *)(uintptr_t)w.which;
+}

@@ -28,4 +28,7 @@ bool cc__waits_of_thread(const struct cc__thread *t, struct cc__waits *out);
 
 CCWaitKind cc__waits_kind(const struct cc__waits *w);
 
+/* What cc_fiber_each says of the nursery and the wait of f (cc__inspect_more). */
+void cc__waits_tell(struct cc__fiber *f, CCFiberInfo *info);
+
 #endif

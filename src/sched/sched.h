@@ -131,6 +131,10 @@ void cc__fiber_unpark_all(const struct cc__sched *home);
  * its scheduler still exists. */
 void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size);
 
+/* What the monitor defines, or NULL: the fields of a wait and of the family.  f's lock is held, and f
+ * has a task. */
+extern void (*cc__inspect_more)(struct cc__fiber *f, CCFiberInfo *info);
+
 void cc__sched_log(const struct cc__sched *s, const char *line);
 
 #endif

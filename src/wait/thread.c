@@ -40,10 +40,12 @@ void cc__thread_drop(struct cc__thread *t)
 	cc__slab_put(&records, t);
 }
 
+#ifndef CC__EXPLORE
 void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg)
 {
 	cc__slab_walk(&records, visit, arg);
 }
+#endif
 
 static void at_exit(void *record)
 {

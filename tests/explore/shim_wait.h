@@ -53,13 +53,6 @@ void cc__slab_put(struct cc__slab *s, void *object)
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
 }
-
-void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg), void *arg)
-{
-	(void)s;
-	for (int i = 0; i < MC_THREADS && visit(&record[i], arg); i++)
-		continue;
-}
 #endif
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
