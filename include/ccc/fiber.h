@@ -17,9 +17,10 @@ typedef enum CCFiberState {
 	CC_FIBER_DONE,		/* ended, but not joined yet; see `cancelled` */
 } CCFiberState;
 
-/* What a parked fiber waits for. */
+/* What a fiber waits for: a parked one, or one that runs the task that it joins on its own stack, whose
+ * state is that of the task. */
 typedef enum CCWaitKind {
-	CC_WAIT_NONE,		/* it is not parked */
+	CC_WAIT_NONE,		/* it does not wait */
 	CC_WAIT_RECV,		/* to receive from a channel */
 	CC_WAIT_SEND,		/* to send to a channel */
 	CC_WAIT_SELECT,		/* in cc_select */

@@ -40,7 +40,7 @@ static void add_to_group(struct collection *c, const CCFiberInfo *info, const vo
 {
 	unsigned i = 0;
 
-	if (info->state == CC_FIBER_PARKED) {
+	if (info->state == CC_FIBER_PARKED || info->wait != CC_WAIT_NONE) {
 		*(info->id != 0 ? &c->all.fibers : &c->all.threads) += 1;
 		c->all.kinds |= 1u << info->wait;
 	}
@@ -176,6 +176,8 @@ static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
 		append(l, " '%s'", i->name);
 	if (i->state == CC_FIBER_PARKED)
 		append_wait(l, i, now);
+	else if (i->wait == CC_WAIT_TASK)
+		append(l, " waits for the end of task %" PRIu64 ", which runs on its stack", i->task);
 	else if (i->state == CC_FIBER_RUNNING)
 		append(l, " is running on worker %u", i->worker);
 	else

@@ -26,15 +26,15 @@ UNWATCHED static uint64_t word_slept_on(const struct cc__sleeper *s)
 	return s->key.place;
 }
 
-UNWATCHED static cc_time deadline_of(const struct cc__stack *s, uint64_t ticket)
+UNWATCHED static cc_time deadline_of(const struct cc__fiber *f, const struct cc__stack *s,
+                                     uint64_t ticket)
 {
 	const struct cc__timer *t =
 	    (const struct cc__timer *)(const void *)((const char *)s + s->alarm);
 
-	/* The value stays when the timer has gone, and names the wait. */
-	return t->value == ticket
-	           ? t->deadline
-	           : CC_FOREVER;
+	/* They stay when the timer has gone, and name one wait: the stack may have served another
+	 * fiber with the same ticket. */
+	return t->object == &f->parker && t->value == ticket ? t->deadline : CC_FOREVER;
 }
 
 /* When that was, which is at most 52 days ago. */
@@ -111,7 +111,7 @@ bool cc__waits_of_fiber(struct cc__fiber *f, bool exact, struct cc__waits *out)
 	if (!same_word(&f->parker, word))
 		return false;
 	describe_wait(out, &own, cc__word_ticket(word), exact);
-	out->deadline = deadline_of(s, cc__word_ticket(word));
+	out->deadline = deadline_of(f, s, cc__word_ticket(word));
 	return same_word(&f->parker, word);
 }
 
@@ -179,11 +179,36 @@ static void tell_family(const struct cc__fiber *f, CCFiberInfo *info)
 	info->function = (const void *)(uintptr_t)f->payload.child.what.main;
 }
 
+/* The fiber that has the stack of f, which runs or lies below it (in_place.c). */
+UNWATCHED static const struct cc__parker *runs_on_stack_of(const struct cc__fiber *f)
+{
+	/* Acquire: the descriptor, from cc__fiber_bind. */
+	const struct cc__stack *s = cc__load(&f->stack, CC__ACQUIRE);
+
+	return cc__is_stack(s) ? s->own.waiter.who : NULL;
+}
+
+/* f is OWNED: it waits if another fiber has its stack. */
+static void tell_below(const struct cc__fiber *f, CCFiberInfo *info)
+{
+	const struct cc__parker *who = runs_on_stack_of(f);
+
+	if (who == NULL || who == &f->parker)
+		return;
+	info->wait = CC_WAIT_TASK;
+	info->deadline = CC_FOREVER;
+	/* Relaxed: a frame stays a frame; its task may be another one by now. */
+	info->task = cc__load(&((const struct cc__fiber *)(const void *)who)->handle, CC__RELAXED) &
+	             CC__HANDLE_ID;
+}
+
 void cc__waits_tell(struct cc__fiber *f, CCFiberInfo *info)
 {
 	struct cc__waits w;
 
 	tell_family(f, info);
+	if (info->state == CC_FIBER_RUNNING)
+		tell_below(f, info);
 	if (info->state != CC_FIBER_PARKED || !cc__waits_of_fiber(f, true, &w))
 		return;
 	info->wait = cc__waits_kind(&w);

@@ -282,7 +282,7 @@ static const struct program {
     {send_to_oneself, {"waits to send to channel 0x", "start the receiver first"}},
     {child_reads_autoclosed, {"waits to receive from channel 0x", "for the children of nursery 0x"}},
     {join_cycle, {"waits for the end of task", "must not wait for the fiber that joins it"}},
-    {child_waits_for_owner, {"waits for the end of task", "for the children of nursery 0x"}},
+    {child_waits_for_owner, {"waits for the end of task", "; in nursery 0x"}},
     {semaphore_without_post, {"waits for semaphore 0x", "needs a cc_semaphore_post"}},
     {condition_without_signal, {"waits for condition 0x", "cc_cond_signal"}},
     {after_timers_and_calls, {"waits to receive from channel 0x"}},
