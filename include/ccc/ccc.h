@@ -10,6 +10,7 @@
 #include <ccc/chan.h>
 #include <ccc/combine.h>
 #include <ccc/cxx.h>
+#include <ccc/debug.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/io.h>

@@ -17,6 +17,30 @@ typedef enum CCFiberState {
 	CC_FIBER_DONE,		/* ended, but not joined yet; see `cancelled` */
 } CCFiberState;
 
+/* What a fiber waits for: a parked one, or one that runs the task that it joins on its own stack, whose
+ * state is that of the task. */
+typedef enum CCWaitKind {
+	CC_WAIT_NONE,		/* it does not wait */
+	CC_WAIT_RECV,		/* to receive from a channel */
+	CC_WAIT_SEND,		/* to send to a channel */
+	CC_WAIT_SELECT,		/* in cc_select */
+	CC_WAIT_TASK,		/* in cc_task_join */
+	CC_WAIT_NURSERY,	/* for the children of a nursery, in cc_nursery_join */
+	CC_WAIT_MUTEX,
+	CC_WAIT_RWLOCK,
+	CC_WAIT_COND,
+	CC_WAIT_SEMAPHORE,
+	CC_WAIT_ONCE,
+	CC_WAIT_BARRIER,
+	CC_WAIT_WAIT_GROUP,
+	CC_WAIT_TOKEN,
+	CC_WAIT_PARK_WORD,	/* in cc_park_wait */
+	CC_WAIT_SLEEP,		/* in cc_sleep and its kin */
+	CC_WAIT_FD,		/* for a descriptor */
+	CC_WAIT_BLOCKING,	/* for the end of a cc_blocking call */
+	CC_WAIT_OTHER,
+} CCWaitKind;
+
 /* A snapshot of one fiber.  The fiber runs on while the snapshot is taken, so only `id` and `name`
  * are certain to belong together. */
 typedef struct CCFiberInfo {
@@ -28,6 +52,13 @@ typedef struct CCFiberInfo {
 	const CCRuntime *runtime;	/* for comparison only */
 	const void *stack;	/* lowest usable address; NULL: it has no stack */
 	size_t stack_size;	/* in bytes */
+	const void *nursery;	/* the nursery that it is a child of; NULL: none */
+	const void *function;	/* what it runs, if it is a child of a nursery; otherwise NULL */
+	CCWaitKind wait;	/* the fields below mean something unless it is CC_WAIT_NONE */
+	const void *object;	/* address of what it waits for; NULL: not known, or none */
+	uint64_t task;		/* CC_WAIT_TASK: id of the task that it joins; otherwise 0 */
+	cc_time since;		/* when the wait began, up to 20 ms earlier; 0: not known */
+	cc_time deadline;	/* CC_FOREVER: it has none */
 } CCFiberInfo;
 
 /* Returns the id of the calling fiber, or 0 outside of any fiber.  An id is never used twice.  In a

@@ -19,6 +19,7 @@
 
 enum cc__rank {
 	CC__RANK_RUNTIME = 10,	/* start and stop */
+	CC__RANK_SCHEDS = 15,	/* which schedulers there are (monitor/quiet.c) */
 	CC__RANK_OBJECTS = 20,	/* which memory objects there are */
 	CC__RANK_USES = 25,	/* which calls wait for a descriptor (io/use.h) */
 	CC__RANK_POLLS = 30,	/* who waits for descriptors at all */

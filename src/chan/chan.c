@@ -93,7 +93,7 @@ static __attribute__((noinline)) int wait_guarded(CCChan *c, struct cc__waiter *
 	    .publish = publish_guarded,
 	    .unpublish = unpublish_guarded,
 	};
-	struct guarded g = {.c = c, .first = w->first};
+	struct guarded g = {.c = c, .first = (w->what & CC__WAIT_FIRST) != 0};
 	int result;
 
 	cc__unlock(&c->lock);
@@ -125,7 +125,11 @@ static int wait_guarded_or_not(CCChan *c, enum cc__way way, struct cc__waiter *w
 int cc__chan_wait_unusual(CCChan *c, enum cc__way way, void *item, uintptr_t *domain, bool first,
                           cc_time deadline)
 {
-	struct cc__waiter w = {.io = item, .lock = &c->lock, .first = first};
+	struct cc__waiter w = {
+	    .io = item,
+	    .lock = &c->lock,
+	    .what = first ? CC__FOR_CHAN | CC__WAIT_FIRST : CC__FOR_CHAN,
+	};
 	/* Before the wait: after it, a channel that is not watched may have been freed. */
 	const bool verbose = (c->watch & CC__CHAN_VERBOSE) != 0 && deadline != CC_NOW;
 	int result;

@@ -355,11 +355,11 @@ static int list_each(struct select *s, struct cc__group *g)
 			continue;
 		if (has_ring(c))
 			cc__domain_note(&c->on.chan->domain, g->domain);
-		if (node->w.first)	/* S5 */
+		if (node->w.what & CC__WAIT_FIRST)	/* S5 */
 			cc__waitq_prepend(node->object, &node->w);
 		else
 			cc__waitq_append(node->object, &node->w);
-		node->w.first = false;
+		node->w.what = 0;
 	}
 	return err;
 }
@@ -409,7 +409,7 @@ static bool try_node(struct select *s, uint32_t n, int why, int *result)
 	int outcome;
 
 	if (try_case(s, s->place[n], why, &outcome) == NOT_NOW) {
-		s->node[n].w.first = cc__chan_signalled(why);
+		s->node[n].w.what = cc__chan_signalled(why) ? CC__WAIT_FIRST : 0;
 		return false;
 	}
 	*result = finish(s, s->place[n], outcome);

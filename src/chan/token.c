@@ -101,7 +101,7 @@ const struct cc__waitable_ops cc__token_ops = {try_complete, publish, unpublish}
 
 int cc_token_wait(CCToken *t, cc_time deadline)
 {
-	struct cc__waiter w = {0};
+	struct cc__waiter w = {.io = t, .what = CC__FOR_TOKEN};
 
 	if (cc__forked())
 		return ENOTSUP;

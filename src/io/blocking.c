@@ -121,7 +121,7 @@ static bool withdraw(struct cc__blocking *p, struct cc__blocking_job *j)
 /* Until j is told its end; `cancel` as of a waiter. */
 static int until_told(struct cc__blocking_job *j, const cc__a32 *cancel)
 {
-	struct cc__waiter w = {.cancel = cancel};
+	struct cc__waiter w = {.cancel = cancel, .what = CC__FOR_CALL};
 
 	cc__lock(&j->done.lock, CC__RANK_WAITQ);
 	if (j->done.user == JOB_WAITS)
@@ -286,7 +286,7 @@ static void watch(struct cc__blocking_thread *t)
 /* NULL: t is counted out. */
 static struct cc__blocking_job *next_job(struct cc__blocking_thread *t)
 {
-	struct cc__waiter w = {.io = t};
+	struct cc__waiter w = {.io = t, .what = CC__FOR_JOB};
 
 	if (t->watches)
 		watch(t);

@@ -238,7 +238,7 @@ static int prepare_wait(struct cc__poll *p, struct cc__poll_record *r, int fd, u
 static int wait_on(struct cc__poll *p, struct cc__poll_record *r, int fd, unsigned events,
                    cc_time deadline, const uint32_t *since, bool *taken)
 {
-	struct cc__waiter w = {.io = (void *)(uintptr_t)events};
+	struct cc__waiter w = {.io = (void *)(uintptr_t)events, .what = CC__FOR_FD};
 	int err;
 
 	cc__lock(&r->q.lock, CC__RANK_WAITQ);

@@ -434,14 +434,20 @@ static int start(void)
 	return err;
 }
 
+static cc__a32 running;	/* 1: there is one; written under the lock */
+
+unsigned cc__hold_threads(void)
+{
+	return cc__load(&running, CC__ACQUIRE);	/* Acquire: after its start */
+}
+
 int cc__debug_hold(cc_time span)
 {
-	static bool running;	/* lock */
 	int err = 0;
 
 	cc__lock(&lock, CC__RANK_HELD);
-	if (!running)
-		running = (err = start()) == 0;
+	if (cc__load(&running, CC__RELAXED) == 0 && (err = start()) == 0)	/* Relaxed: the lock */
+		cc__store(&running, 1, CC__RELEASE);	/* Release: to cc__hold_threads */
 	if (err == 0 && span < cc__load(&shortest, CC__RELAXED))	/* Relaxed: the lock */
 		change(span);
 	cc__unlock(&lock);

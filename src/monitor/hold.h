@@ -21,6 +21,9 @@ int cc__debug_hold(cc_time span);
 /* An event, on the thread that makes it; locks may be held. */
 void cc__hold_see(enum cc__event kind, const void *who, uint64_t a, uint64_t b);
 
+/* Threads that look: 0 or 1.  It wakes nobody. */
+unsigned cc__hold_threads(void);
+
 /* For tests: how often all have been looked at, and how many lines were written. */
 uint64_t cc__hold_looks(void);
 uint64_t cc__hold_lines(void);

@@ -43,7 +43,9 @@ enum { CC__HOLD_WRITER = 1 };
 
 /* What a wait is for; which one: its address, or as said. */
 enum cc__for {
-	CC__FOR_WORD,
+	CC__FOR_OTHER,		/* nobody said */
+	CC__FOR_WORD,		/* of this process */
+	CC__FOR_SHARED,		/* a word that other processes may have, too */
 	CC__FOR_MUTEX,
 	CC__FOR_RWLOCK,
 	CC__FOR_COND,
@@ -62,7 +64,7 @@ enum cc__for {
 	CC__FOR_FD_HERE,	/* the same, by a thread: it waits from here on ... */
 	CC__FOR_NOTHING,	/* ... until here */
 	CC__FOR_RING,
-	CC__FOR_OTHER,		/* nobody said */
+	CC__FOR_JOB,		/* a thread of the blocking pool, for the next call */
 };
 
 /* What is on.  ORDER: ThreadSanitizer is told what happens before what.  PROBES: how many probes

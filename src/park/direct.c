@@ -89,7 +89,7 @@ static int wake_as_strand(const struct cc__strand *s, const uint32_t *word, uint
 static int wait_trusted(const uint32_t *word, uint32_t expected, cc_time deadline,
                         CCParkStatus *status)
 {
-	struct cc__sleeper s = {.key = cc__park_trusted_key(word)};
+	struct cc__sleeper s = {.key = cc__park_trusted_key(word), .what = CC__FOR_WORD};
 	struct cc__bucket *b = cc__park_hold(&cc__park_trusted, &s.key);
 
 	/* Relaxed: who changed the word and comes to wake holds the bucket after us, or

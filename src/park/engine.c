@@ -101,7 +101,7 @@ static const struct cc__waitable_ops ops = {.publish = cc__waitq_publish, .unpub
 
 int cc__park_sleep(struct cc__bucket *b, struct cc__sleeper *s, cc_time deadline)
 {
-	struct cc__waiter w = {.lock = &b->lock, .io = s, .cancel = s->cancel};
+	struct cc__waiter w = {.lock = &b->lock, .io = s, .cancel = s->cancel, .what = s->what};
 
 	if (deadline == CC_NOW || cc__self() == NULL) {
 		if (s->left != NULL)
@@ -110,6 +110,9 @@ int cc__park_sleep(struct cc__bucket *b, struct cc__sleeper *s, cc_time deadline
 		return deadline == CC_NOW ? EAGAIN : ENOMEM;
 	}
 	CC__EVENT(CC__EV_FOR, cc__self(), s->what, s->key.place);
+	/* A thread's stack may be gone when the monitor looks, its record is not. */
+	if (cc__running(cc__thread_here()) == &cc__thread_here()->parker)
+		cc__store(&cc__thread_here()->which, s->key.place, CC__RELAXED);	/* Relaxed: before PARKED */
 	return cc__wait_listed(b, &ops, list, &w, deadline);
 }
 

@@ -18,6 +18,7 @@
 #include "chan/settings.h"
 #include "monitor/log.h"
 #include "monitor/trace_rings.h"
+#include "monitor/quiet.h"
 #include "os/cpus.h"
 #include "os/tools.h"
 #include "os/pages.h"
@@ -241,6 +242,7 @@ unsigned cc__chan_settings(void)
 	uint32_t s = cc__load(&settings, CC__RELAXED);
 
 	if (s == 0) {
+		cc__quiet_watch();	/* a thread may wait for a channel without a runtime */
 		for (size_t i = 0; i < sizeof channel_switches / sizeof *channel_switches; i++) {
 			const struct channel_switch *v = &channel_switches[i];
 			const char *text = getenv(v->name);
@@ -269,6 +271,19 @@ int cc__config_trace(struct cc__trace_settings *s)
 		return 0;
 	cc__say("libccc: CC_TRACE_EVENTS='", text, "' is not a number of events: 64 to 16777216 is\n");
 	return EINVAL;
+}
+
+/* ---- deadlocks ---- */
+
+/* Switches of the process, read when a deadlock has been found. */
+unsigned cc__deadlock_settings(void)
+{
+	const char *go_on = getenv("CC_DEADLOCK_ABORT"), *all = getenv("CC_DEBUG_DEADLOCK_RUNTIME");
+	const char *inboxes = getenv("CC_DEBUG_INBOX_DUMP");
+
+	return (go_on == NULL || is_on(go_on) ? CC__DEADLOCK_ABORTS : 0u) |
+	       (all != NULL && is_on(all) ? CC__DEADLOCK_RUNTIME : 0u) |
+	       (inboxes != NULL && is_on(inboxes) ? CC__DEADLOCK_INBOXES : 0u);
 }
 
 /* ---- limits ---- */

@@ -10,6 +10,7 @@
 #include "monitor/hold.h"
 #include "monitor/log.h"
 #include "monitor/trace.h"
+#include "monitor/quiet.h"
 #include "base/carry.h"
 #include "os/fork.h"
 #include "runtime/config.h"
@@ -82,6 +83,7 @@ int cc_runtime_new(CCRuntime **out, const CCConfig *config)
 		c.allocator.free(c.allocator.context, rt, sizeof *rt);
 		return err;
 	}
+	cc__quiet_add(&rt->sched);
 	if (c.verbose)
 		describe(rt);
 	*out = rt;
@@ -100,8 +102,11 @@ int cc_runtime_free(CCRuntime *rt)
 	if (cc__sched_here() == &rt->sched)
 		return EDEADLK;
 	c = rt->sched.config;
-	if ((err = cc__sched_stop(&rt->sched, cc__from_now(c.shutdown_timeout))) != 0)
+	cc__quiet_remove(&rt->sched);
+	if ((err = cc__sched_stop(&rt->sched, cc__from_now(c.shutdown_timeout))) != 0) {
+		cc__quiet_add(&rt->sched);	/* it goes on */
 		return err;
+	}
 	c.allocator.free(c.allocator.context, rt, sizeof *rt);
 	cc__fork_unwatch();
 	return 0;

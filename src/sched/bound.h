@@ -21,7 +21,7 @@ static inline void cc__fiber_bind(struct cc__fiber *f, struct cc__stack *s)
 	s->waiter.who = &f->parker;
 	s->main = f->run.main;
 	s->member = NULL;
-	cc__store(&s->stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
+	cc__store(&s->own.stuck, 0, CC__RELAXED);	/* Relaxed: a hint; not f's yet */
 	/* Release: the descriptor, to the acquire in cc__sched_stack_of. */
 	cc__store(&f->stack, s, CC__RELEASE);
 }

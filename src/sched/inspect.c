@@ -20,6 +20,8 @@ static CCFiberState public_state(uint64_t word)
 	return state[cc__word_state(word)];
 }
 
+void (*cc__inspect_more)(struct cc__fiber *f, CCFiberInfo *info);
+
 /* False: there is no task in f. */
 static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 {
@@ -38,6 +40,8 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 			info->state = public_state(word);
 			info->worker = cc__word_owner(word);
 			memcpy(info->name, name.text, sizeof info->name);
+			if (cc__inspect_more != NULL)
+				cc__inspect_more(f, info);
 			if (info->state != CC_FIBER_DONE)
 				cc__sched_stack_of(f, &info->stack, &info->stack_size);
 			/* Acquire: the result, from end_alone; a joiner waits for the lock. */

@@ -35,9 +35,11 @@ bool cc__worker_is_for_reserve(const struct cc__fiber *f)
 {
 	/* Relaxed, both: f is ours; a hint. */
 	const struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);
-	const cc_time stuck = cc__is_stack(s) ? cc__load(&s->stuck, CC__RELAXED) : 0;
+	const uint32_t stuck = cc__is_stack(s) ? cc__load(&s->own.stuck, CC__RELAXED) : 0;
 
-	return cc__is_stack(s) && (stuck == 0 || cc__now() - stuck >= CC__STUCK_FADES);
+	return cc__is_stack(s) &&
+	       (stuck == 0 || (int32_t)(cc__coarse(cc__now()) - stuck) >=
+	                          (int32_t)cc__coarse(CC__STUCK_FADES));
 }
 
 /* While somebody searches: whom w wakes may be had without a question (R4), if w does

@@ -113,7 +113,8 @@ static struct cc__worker *make_worker(struct cc__sched *s)
 		hook_free(&s->config, w, sizeof *w);
 		return NULL;
 	}
-	w->thread = cc__thread_make();
+	if ((w->thread = cc__thread_make()) != NULL)	/* Relaxed: nobody counts it yet */
+		cc__store(&w->thread->live, CC__THREAD_WORKER, CC__RELAXED);
 	w->reserve = w->thread != NULL ? cc__stack_get(&s->stacks, 0) : NULL;
 	if (w->reserve == NULL) {
 		free_worker(w);
@@ -253,6 +254,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	*s = (struct cc__sched){.config = *config};
 	cc__root_init(&s->root);
 	cc__fence_heavy_start();
+	cc__coarse_set(cc__now());
 	cc__poll_init(&s->poll, &s->config.allocator);
 	s->poll.unattended = cc__worker_unattended;
 	cc__blocking_init(&s->blocking, config->blocking_max, config->blocking_idle,
@@ -487,7 +489,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 int cc_sleep_until(cc_time deadline)
 {
 	struct cc__waitq nobody = {0};
-	struct cc__waiter w = {0};
+	struct cc__waiter w = {.what = CC__FOR_TIME};
 	int err;
 
 	if (cc__forked())

@@ -53,6 +53,7 @@ struct cc__sched {
 	struct cc__inbox woken;		/* what the global queue is for, of started fibers that
 					 * the reserve may run; anybody takes all */
 	struct cc__global global;
+	struct cc__sched *next;		/* monitor/quiet.c's, with its lock */
 };
 
 /* 0 or an error number; `config` has been checked. */
@@ -129,6 +130,10 @@ void cc__fiber_unpark_all(const struct cc__sched *home);
 /* Where f's stack lies, if it has one.  f's lock is held and f is not DONE, so
  * its scheduler still exists. */
 void cc__sched_stack_of(struct cc__fiber *f, const void **bottom, size_t *size);
+
+/* What the monitor defines, or NULL: the fields of a wait and of the family.  f's lock is held, and f
+ * has a task. */
+extern void (*cc__inspect_more)(struct cc__fiber *f, CCFiberInfo *info);
 
 void cc__sched_log(const struct cc__sched *s, const char *line);
 

@@ -299,6 +299,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	const cc_time until = cc__earlier(cc__worker_age_stacks(w), w->retire_at);
 	const cc_time begin = cc__now();
 	enum cc__awake how;
+	cc_time now;
 
 	cc__runq_trim(&w->queue);
 	lives(w, CC__LIFE_SLEEP);
@@ -307,6 +308,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	CC_POINT("worker.before_sleep", w);
 	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
 	                     until == CC_FOREVER ? CC_FOREVER : until - begin);
+	cc__coarse_set(now = cc__now());	/* the monitor may have slept, too */
 	cc__sysmon_poke(&w->sched->sysmon);
 	CC__EVENT(CC__EV_AWAKE, w, w->id, how);
 	count_sleep(w, snapshot, how);
@@ -315,7 +317,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	lives(w, CC__LIFE_SEARCH);
 	if (how == CC__TIMED_OUT)
 		w->fruitless += watch != CC_FOREVER;
-	else if (cc__now() - begin < SLEEP_COST)
+	else if (now - begin < SLEEP_COST)
 		w->spin = cc__earlier(2 * w->spin, SPIN_MOST);
 	return how;
 }

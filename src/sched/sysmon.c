@@ -82,7 +82,8 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 	/* Acquire: the descriptor, from bind. */
 	stack = c.id != 0 ? cc__load(&f->stack, CC__ACQUIRE) : NULL;
 	if (cc__is_stack(stack) && cc__fiber_home(f) == s) {
-		cc__store(&stack->stuck, cc__now(), CC__RELAXED);	/* Relaxed: a hint */
+		/* Relaxed: a hint.  (0 means that it never was.) */
+		cc__store(&stack->own.stuck, cc__coarse(cc__now()) | 1, CC__RELAXED);
 		cc__fiber_name_of(f, &c.name);
 	} else {
 		c.id = 0;
@@ -311,6 +312,7 @@ static cc_time tick(struct cc__sched *s)
 	cc_time next = interval;
 
 	cc__count(&s->sysmon.ticks);
+	cc__coarse_set(l.now);
 	cc__sched_reap(s);
 	/* Relaxed, twice: nobody else makes workers. */
 	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
@@ -343,6 +345,8 @@ static bool all_asleep(const struct cc__sched *s)
 	return !cc__sched_has_retired(s);
 }
 
+void (*cc__sysmon_rests)(void);
+
 /* Until a worker wakes (M6). */
 static void rest(struct cc__sched *s)
 {
@@ -352,9 +356,12 @@ static void rest(struct cc__sched *s)
 	/* Seq_cst, all: as in the drawing. */
 	if (!cc__cas(&m->word, &word, CC__SYSMON_ASLEEP, CC__SEQ_CST, CC__SEQ_CST))
 		return;
-	if (all_asleep(s))
+	if (all_asleep(s)) {
+		if (cc__sysmon_rests != NULL)
+			cc__sysmon_rests();
 		while (cc__load(&m->word, CC__SEQ_CST) == CC__SYSMON_ASLEEP)
 			cc__futex_wait(&m->word, CC__SYSMON_ASLEEP, CC_FOREVER);
+	}
 	word = CC__SYSMON_ASLEEP;
 	cc__cas(&m->word, &word, CC__SYSMON_TICKS, CC__SEQ_CST, CC__SEQ_CST);
 }

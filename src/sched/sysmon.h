@@ -58,6 +58,10 @@ void cc__sysmon_stop(struct cc__sched *s);
 
 void cc__sysmon_rouse(struct cc__sysmon *m);
 
+/* What a monitor calls before it sleeps, when it is ASLEEP already and all workers are; NULL: nothing.
+ * Set before the first one starts. */
+extern void (*cc__sysmon_rests)(void);
+
 /* By a worker that has just stopped to sleep, or that has retired (M6). */
 static inline void cc__sysmon_poke(struct cc__sysmon *m)
 {

@@ -40,11 +40,11 @@ struct cc__stack {
 		/* Of a wait of its fiber, which is `who`; NULL: it is free.  The fault
 		 * handler looks at that. */
 		struct cc__waiter waiter;
+		/* The same, and more: when its fiber was found stuck last (sysmon.h), coarse; 0:
+		 * not yet.  Set under the fiber's lock, a hint to everybody. */
+		struct cc__own own;
 	};
 	uintptr_t place;		/* lowest address above the guard, plus colour and order; constant */
-	/* When its fiber was found stuck last (sysmon.h); 0: not yet.  Set under the fiber's
-	 * lock, a hint to everybody. */
-	CC__ATOMIC(cc_time) stuck;
 	struct cc__stack_tools tools;
 	uint32_t alarm;			/* how far from here it lies; constant */
 	/* Its fiber's: the scope it is in (cancel.h), or NULL; or its values (local.h). */

@@ -92,7 +92,7 @@ static const struct cc__waitable_ops join_ops = {
 static inline __attribute__((always_inline)) int join_task(CCTask task, cc_time deadline,
                                                            int *result, const cc__a32 *cancel)
 {
-	struct cc__waiter w = {.cancel = cancel};
+	struct cc__waiter w = {.cancel = cancel, .what = CC__FOR_TASK};
 	struct cc__fiber *f = task.frame;
 	uint64_t h;
 	int ignored;

@@ -18,13 +18,14 @@ struct cc__thread *cc__thread_make(void)
 	if (cc__load(&t->parker.word, CC__RELAXED) == 0)
 		cc__store(&t->parker.word, CC__THREAD_BIT | CC__OWNED, CC__RELAXED);
 	cc__init(&t->running, &t->parker);
-	t->waiter.who = &t->parker;
+	t->own.waiter.who = &t->parker;
 	t->worker = NULL;
 	t->pool = NULL;
 	t->member = NULL;
 	t->at_end = NULL;
 	t->other = NULL;
 	t->spare_ids = 0;
+	cc__store(&t->live, CC__THREAD_LIVE, CC__RELEASE);	/* Release: to the walker's acquire */
 	return t;
 }
 
@@ -34,8 +35,17 @@ void cc__thread_drop(struct cc__thread *t)
 	CC__CHECK(cc__word_state(cc__load(&t->parker.word, CC__RELAXED)) == CC__OWNED,
 	          "thread: ended inside a wait");
 	CC__CHECK(t->member == NULL, "thread: ended with a nursery open");
+	/* Release: the thread's last wait, to the walker's acquire. */
+	cc__store(&t->live, CC__THREAD_NONE, CC__RELEASE);
 	cc__slab_put(&records, t);
 }
+
+#ifndef CC__EXPLORE
+void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg)
+{
+	cc__slab_walk(&records, visit, arg);
+}
+#endif
 
 static void at_exit(void *record)
 {
@@ -81,8 +91,29 @@ static int sleep_once(struct cc__thread *t, uint64_t word, cc_time deadline)
 	return cc__futex_wait64(&t->parker.word, word, deadline);
 }
 
+void (*cc__thread_waits_long)(void);
+
+/* Until when a wait sleeps before the monitor looks at it; CC_FOREVER: it does not. */
+static cc_time patience(struct cc__thread *t, cc_time deadline)
+{
+#ifndef CC__EXPLORE
+	const cc_time now = cc__now();
+
+	t->own.since = cc__coarse(now);	/* the clock of begin() may be late */
+	if (deadline == CC_FOREVER && t->other == NULL && cc__thread_waits_long != NULL)
+		return now + CC__PATIENCE;
+#else
+	(void)t, (void)deadline;
+#endif
+	return CC_FOREVER;
+}
+
 void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
+	cc_time look_at = patience(thread_of(p), deadline);
+
+	/* Relaxed: before PARKED, for cc__wait_of. */
+	cc__store(&thread_of(p)->deadline, deadline, CC__RELAXED);
 	/* A thread's stack is nobody else's, so it commits itself. */
 	if (!cc__word_commit(p)) {
 		cc__word_resume(p);
@@ -97,7 +128,12 @@ void cc__thread_sleep(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 				cc__happens_after(p);
 			return;
 		}
-		if (sleep_once(thread_of(p), w, deadline) != 0) {
+		if (sleep_once(thread_of(p), w, cc__earlier(deadline, look_at)) != 0) {
+			if (look_at != CC_FOREVER) {
+				look_at = CC_FOREVER;
+				cc__thread_waits_long();
+				continue;
+			}
 			if (cc__word_unpark(p, ticket))
 				return;
 			deadline = CC_FOREVER;	/* claimed: the release will come */

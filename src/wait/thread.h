@@ -12,7 +12,10 @@ struct cc__member;
 
 struct cc__thread {
 	struct cc__parker parker;	/* first; waits of the thread itself */
-	struct cc__waiter waiter;	/* of a single one of these (W1) */
+	union {
+		struct cc__waiter waiter;	/* of a single one of these (W1) */
+		struct cc__own own;
+	};
 	/* Who runs on it now: &parker, or a fiber.  Written by the thread alone; the
 	 * monitor reads it and locks the frame that it points at. */
 	CC__ATOMIC(struct cc__parker *) running;
@@ -25,8 +28,22 @@ struct cc__thread {
 					 * what sched keeps there (local.h) */
 	void (*at_end)(struct cc__thread *);	/* its own: before it ends; NULL: nothing */
 	struct cc__futex_other *other;	/* its own: what its wait is on as well, or NULL */
+	/* Of its wait, while it is PARKED; it writes them before. */
+	CC__ATOMIC(cc_time) deadline;
+	CC__ATOMIC(uint64_t) which;	/* the word, if it is one of the park engine */
+	cc__a32 live;			/* enum cc__thread_life; who makes and drops it */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
+
+enum cc__thread_life { CC__THREAD_NONE, CC__THREAD_LIVE, CC__THREAD_WORKER };
+
+/* Every record, those without a thread included, until visit says false.  Any thread. */
+void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg);
+
+/* What the monitor defines, or NULL: called once in a wait without a deadline that has lasted for
+ * CC__PATIENCE, by the thread that waits.  Must not wait. */
+extern void (*cc__thread_waits_long)(void);
+#define CC__PATIENCE (400 * CC_MSEC)
 
 /* The calling thread's record, made on first use.  NULL: no memory. */
 struct cc__thread *cc__thread_self(void);

@@ -97,9 +97,61 @@ static bool is_thread(const struct cc__parker *p)
 	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
 }
 
+#ifndef CC__EXPLORE
+cc__a32 cc__coarse_now;
+
+void cc__coarse_set(cc_time now)
+{
+	/* Relaxed, both: a clock.  Not written without need, because all workers read it. */
+	if (cc__load(&cc__coarse_now, CC__RELAXED) != cc__coarse(now))
+		cc__store(&cc__coarse_now, cc__coarse(now), CC__RELAXED);
+}
+
+static inline void note_beginning(struct cc__waiter *own)
+{
+	/* Relaxed: a clock. */
+	((struct cc__own *)(void *)own)->since = cc__load(&cc__coarse_now, CC__RELAXED);
+}
+#else
+/* Nothing here depends on the time. */
+void cc__coarse_set(cc_time now)
+{
+	(void)now;
+}
+
+static inline void note_beginning(struct cc__waiter *own)
+{
+	(void)own;
+}
+#endif
+
+/* A wait without the own waiter, which is not listed, tells by it what it is for. */
+static inline void note_other(struct cc__waiter *own, uint64_t ticket, enum cc__for what,
+                              const void *which)
+{
+#ifndef CC__EXPLORE
+	own->ticket = ticket;
+	own->io = (void *)(uintptr_t)which;
+	own->what = (uint8_t)what;
+	note_beginning(own);
+#else
+	(void)own, (void)ticket, (void)what, (void)which;
+#endif
+}
+
+/* That wait is over. */
+static inline void forget_other(struct cc__waiter *own)
+{
+	(void)own;
+#if defined CC__DEBUG && !defined CC__EXPLORE
+	own->ticket = 0;
+	own->io = NULL;
+#endif
+}
+
 /* The waiter that will be listed for what the caller asks. */
 static inline struct cc__waiter *begin(struct cc__wait_context me, struct cc__lock *lock,
-                                       void *io, const cc__a32 *cancel)
+                                       void *io, const cc__a32 *cancel, uint8_t what)
 {
 	struct cc__waiter *own = me.waiter;
 
@@ -111,6 +163,8 @@ static inline struct cc__waiter *begin(struct cc__wait_context me, struct cc__lo
 	own->cancel = cancel != NULL ? cancel : me.cancel;
 	own->index = 0;
 	cc__init(&own->reason, CC__REASON_NONE);
+	own->what = what;	/* one store with the two before it */
+	note_beginning(own);
 	return own;
 }
 
@@ -257,7 +311,7 @@ int cc__fiber_wait(void *object, const struct cc__waitable_ops *ops, struct cc__
 	me = cc__wait_context(NULL);
 	if (me.waiter == NULL)
 		return ENOMEM;
-	own = begin(me, w->lock, w->io, w->cancel);
+	own = begin(me, w->lock, w->io, w->cancel, w->what);
 	own->ticket = cc__word_park(own->who);
 	CC_POINT("wait.before_publish", own);
 	if (!publish(object, ops, own)) {
@@ -324,7 +378,7 @@ static inline int wait_held(void *object, const struct cc__waitable_ops *ops,
 		cc__unlock(lock);
 		return ENOMEM;
 	}
-	own = begin(me, w->lock, w->io, w->cancel);
+	own = begin(me, w->lock, w->io, w->cancel, w->what);
 	number(own, object);
 	list(object, own);
 	cc__unlock(lock);
@@ -346,7 +400,7 @@ int cc__wait_as(struct cc__waitq *q, const struct cc__waitable_ops *ops, struct 
 {
 	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
 
-	return w->first ? wait_held(q, ops, list_first, w, lock, NULL, deadline)
+	return w->what & CC__WAIT_FIRST ? wait_held(q, ops, list_first, w, lock, NULL, deadline)
 	                : wait_held(q, ops, list_last, w, lock, NULL, deadline);
 }
 
@@ -359,7 +413,7 @@ int cc__wait_noting(struct cc__waitq *q, struct cc__waiter *w, uintptr_t *domain
 {
 	struct cc__lock *lock = w->lock != NULL ? w->lock : &q->lock;
 
-	return w->first ? wait_held(q, &cc__waitq_ops, list_first, w, lock, domain, deadline)
+	return w->what & CC__WAIT_FIRST ? wait_held(q, &cc__waitq_ops, list_first, w, lock, domain, deadline)
 	                : wait_held(q, &cc__waitq_ops, list_last, w, lock, domain, deadline);
 }
 
@@ -378,7 +432,7 @@ list_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *doma
 	const struct cc__wait_context me = cc__wait_context(domain);
 
 	if (__builtin_expect(me.waiter != NULL, 1)) {
-		begin(me, lock, io, NULL);
+		begin(me, lock, io, NULL, CC__FOR_CHAN);
 		number(me.waiter, q);
 		cc__waitq_append(q, me.waiter);
 	}
@@ -429,6 +483,8 @@ int cc__group_begin(struct cc__group *g, struct cc__case *cases, uint32_t count)
 	if (g->cancel == NULL)
 		g->cancel = me.cancel;
 	ticket = cc__word_park(self);
+	g->own = me.waiter;
+	note_other(g->own, ticket, CC__FOR_SELECT, cases);
 	for (uint32_t i = 0; i < count; i++) {
 		struct cc__waiter *w = &cases[i].w;
 
@@ -449,6 +505,7 @@ static int group_end(struct cc__group *g, struct cc__case *cases, uint32_t count
 {
 	const uint32_t won = winner_of(g);
 
+	forget_other(g->own);
 	for (uint32_t i = 0; i < count; i++)
 		if (i + 1 == won && cases[i].ops == &cc__waitq_ops)
 			cc__lock_pass(cases[i].w.lock);	/* its waker has taken it off */
@@ -502,12 +559,15 @@ int cc__group_give_up(struct cc__group *g, struct cc__case *cases, uint32_t coun
 
 void cc__park_if(const cc__a32 *flag, uint32_t expected)
 {
-	struct cc__parker *self = cc__self();
+	struct cc__waiter *own = cc__wait_context(NULL).waiter;
+	struct cc__parker *self;
 	uint64_t ticket;
 
-	if (self == NULL)
+	if (own == NULL)
 		return;		/* a return for no reason is allowed */
+	self = own->who;
 	ticket = cc__word_park(self);
+	note_other(own, ticket, CC__FOR_FLAG, flag);
 	CC__EVENT(CC__EV_FLAG, self, ticket, (uintptr_t)flag);
 	CC_POINT("park_if.before_look", self);
 	/* Seq_cst: after PARKING (1).  Pairs with the caller's change of the flag
@@ -516,6 +576,7 @@ void cc__park_if(const cc__a32 *flag, uint32_t expected)
 		cc__word_abort(self);
 	else
 		park(self, ticket, CC_FOREVER);
+	forget_other(own);
 }
 
 void cc__unpark(struct cc__parker *who)

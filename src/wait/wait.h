@@ -38,7 +38,7 @@ enum cc__reason {
 	CC__REASON_SIGNAL = 4,	/* try again */
 };
 
-/* On a list, or what the caller of a single wait asks for: io, lock, cancel and first,
+/* On a list, or what the caller of a single wait asks for: io, lock, cancel and what,
  * the rest 0.  He is told result and reason in it. */
 struct cc__waiter {
 	struct cc__waiter *next, *prev;	/* the list's lock; next is NULL when not listed */
@@ -54,7 +54,34 @@ struct cc__waiter {
 	int result;			/* the waker's until reason is set, then ours */
 	uint16_t index;			/* constant; 1-based place in the group; 0: a single wait */
 	CC__ATOMIC(uint8_t) reason;	/* enum cc__reason */
-	bool first;			/* the caller's: before the others, it was there before */
+	/* Constant while listed; of a single wait: an enum cc__for.  The caller of cc__wait adds
+	 * CC__WAIT_FIRST to be listed before the others. */
+	uint8_t what;
+};
+
+/* It was there before. */
+enum { CC__WAIT_FIRST = 0x80 };
+
+/* ---- since when: a coarse clock ---- */
+
+/* Time in units of 1.05 ms; wraps after 52 days, so only differences mean something. */
+static inline uint32_t cc__coarse(cc_time t)
+{
+	return (uint32_t)((uint64_t)t >> 20);
+}
+
+/* Not earlier than the last tick of a monitor or the last sleep of a worker that has ended. */
+extern cc__a32 cc__coarse_now __attribute__((visibility("hidden")));
+/* It is `now`. */
+void cc__coarse_set(cc_time now);
+
+/* The waiter for the single waits of a fiber or thread, and what belongs to it.  The fields of a
+ * wait are its sleeper's until it is PARKED, and constant while it is; the monitor reads them
+ * then, and looks at the word before and after (cc__wait_of). */
+struct cc__own {
+	struct cc__waiter waiter;
+	uint32_t since;		/* coarse; when the last single wait began */
+	cc__a32 stuck;		/* sched's (stack.h); coarse */
 };
 
 /* What a cancel flag says: the wait is over, by a deadline of somebody else; above that
@@ -124,6 +151,7 @@ struct cc__group {
 	cc__a32 winner;
 	const cc__a32 *cancel;	/* the sleeper's; as of a waiter */
 	uintptr_t domain;	/* the sleeper's run domain, from cc__group_begin on */
+	struct cc__waiter *own;	/* the sleeper's waiter of single waits, likewise */
 };
 
 #define CC__GROUP_NONE UINT32_MAX
@@ -259,8 +287,8 @@ int cc__wait(struct cc__waitq *q, struct cc__waiter *w, cc_time deadline);
 /* As cc__wait.  If `domain` is not NULL, notes the caller's run domain there under the lock. */
 int cc__wait_noting(struct cc__waitq *q, struct cc__waiter *w, uintptr_t *domain, cc_time deadline);
 
-/* As cc__wait_noting, at the end of the list and without a deadline, for a caller that needs nothing
- * but the result.  `lock` is the list's. */
+/* As cc__wait_noting, at the end of the list and without a deadline, for a
+ * caller on a channel that needs nothing but the result.  `lock` is the list's. */
 int cc__wait_plain(struct cc__waitq *q, struct cc__lock *lock, void *io, uintptr_t *domain);
 
 /* As cc__wait, with a withdrawal of the caller's own; its publish is this one, which

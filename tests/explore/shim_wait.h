@@ -15,7 +15,7 @@
 #define SHIM_RECORD(i) \
 	{ \
 		.parker.word.raw = CC__THREAD_BIT | CC__OWNED, .running.raw = &record[i].parker, \
-		.waiter.who = &record[i].parker \
+		.own.waiter.who = &record[i].parker \
 	}
 
 static struct cc__thread record[MC_THREADS] = {

@@ -586,11 +586,11 @@ TEST(reserve_starts_no_task)	/* covers: RES-44/f LIF-60/f */
 }
 
 /* When the calling fiber was; 0: not yet. */
-static cc_time found_stuck(void)
+static uint32_t found_stuck(void)
 {
 	struct cc__fiber *f = cc__fiber_of(cc__self());
 
-	return cc__load(&cc__load(&f->stack, CC__RELAXED)->stuck, CC__RELAXED);
+	return cc__load(&cc__load(&f->stack, CC__RELAXED)->own.stuck, CC__RELAXED);
 }
 
 /* Holds its worker, again and again. */
@@ -600,7 +600,7 @@ static int burn_and_yield(void *arg)
 
 	while (cc__load(&c->open, CC__ACQUIRE) == 0) {
 		const cc_time end = cc_now() + 120 * CC_MSEC;	/* more than two intervals */
-		cc_time found;
+		uint32_t found;
 
 		cc__add(&c->begun, 1, CC__RELEASE);
 		while (cc_now() < end)
@@ -608,7 +608,7 @@ static int burn_and_yield(void *arg)
 		found = found_stuck();
 		cc_yield();
 		CHECK(found == 0 || !cc__worker_here()->only_woken ||
-		      cc_now() - found >= CC__STUCK_FADES);
+		      cc__coarse(cc_now()) - found >= cc__coarse(CC__STUCK_FADES));
 	}
 	return 0;
 }
@@ -675,7 +675,7 @@ static void set_stuck(CCTask t, cc_time when)
 {
 	struct cc__fiber *f = t.frame;
 
-	cc__store(&cc__load(&f->stack, CC__ACQUIRE)->stuck, when, CC__RELAXED);
+	cc__store(&cc__load(&f->stack, CC__ACQUIRE)->own.stuck, cc__coarse(when) | 1, CC__RELAXED);
 }
 
 /* A fiber that was found stuck once, for the machine held it up, and does not matter
