@@ -79,6 +79,48 @@ static void run_pair(void)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* A page that no access is allowed to: sanitizers know nothing about it. */
+static int crash(void *arg)
+{
+	volatile char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)arg;
+	*page = 1;
+	return 0;
+}
+
+static void crash_in_task(void *arg)
+{
+	CCTask t;
+
+	if (cc_trace_start(0) != 0 || cc_task_spawn(NULL, &t, arg, crash, NULL) != 0)
+		_Exit(1);
+	_Exit(cc_task_join(t, CC_FOREVER, NULL));
+}
+
+static void host_handler(int sig)
+{
+	(void)sig;
+	_Exit(42);
+}
+
+static void crash_with_handler(void *arg)
+{
+	signal(SIGSEGV, host_handler);
+	crash_in_task(arg);
+}
+
+/* The first test: the library's handler is installed with the first runtime of the process. */
+TEST(crash_that_the_program_handles_is_left_to_it)
+{
+	struct test_death *d = calloc(1, sizeof *d);
+
+	REQUIRE_EQ(test_dies(crash_with_handler, NULL, d), 0);
+	CHECK(WIFEXITED(d->status) && WEXITSTATUS(d->status) == 42);
+	CHECK(strstr(d->text, "libccc: trace:") == NULL);
+	free(d);
+}
+
 TEST(trace_off_records_nothing_and_takes_no_memory)
 {
 	const struct cc__trace_ring *before = cc__trace_rings();
@@ -174,25 +216,6 @@ TEST(trace_says_how_much_was_lost)
 	free(d);
 }
 
-/* A page that no access is allowed to: sanitizers know nothing about it. */
-static int crash(void *arg)
-{
-	volatile char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	(void)arg;
-	*page = 1;
-	return 0;
-}
-
-static void crash_in_task(void *arg)
-{
-	CCTask t;
-
-	if (cc_trace_start(0) != 0 || cc_task_spawn(NULL, &t, arg, crash, NULL) != 0)
-		_Exit(1);
-	_Exit(cc_task_join(t, CC_FOREVER, NULL));
-}
-
 TEST(crash_tells_the_last_events)
 {
 	struct test_death *d = calloc(1, sizeof *d);
@@ -243,28 +266,6 @@ TEST(overflow_tells_the_last_events_too)
 	CHECK(WIFSIGNALED(d->status));
 	CHECK(strstr(d->text, "stack") != NULL);
 	CHECK(strstr(d->text, " is called deep\n") != NULL);
-	free(d);
-}
-
-static void host_handler(int sig)
-{
-	(void)sig;
-	_Exit(42);
-}
-
-static void crash_with_handler(void *arg)
-{
-	signal(SIGSEGV, host_handler);
-	crash_in_task(arg);
-}
-
-TEST(crash_that_the_program_handles_is_left_to_it)
-{
-	struct test_death *d = calloc(1, sizeof *d);
-
-	REQUIRE_EQ(test_dies(crash_with_handler, NULL, d), 0);
-	CHECK(WIFEXITED(d->status) && WEXITSTATUS(d->status) == 42);
-	CHECK(strstr(d->text, "libccc: trace:") == NULL);
 	free(d);
 }
 
