@@ -23,13 +23,18 @@ int cc_fd_nonblock(int fd)
 /* `size` is not 0. */
 static int read_some(int fd, void *buffer, size_t size, size_t *n, cc_time deadline)
 {
+	bool first = deadline != CC_NOW;
 	uint32_t generation;
 	int err;
 
 	do {
 		generation = cc__use_generation(fd);
-		if (deadline != CC_NOW && cc__use_drained(fd, generation))
+		/* Not after a wait: it may have ended at its deadline, and seen what no worker has
+		 * reported yet. */
+		if (first && cc__use_drained(fd, generation)) {
+			first = false;
 			continue;
+		}
 		if ((err = cc__io_read(fd, buffer, size, n)) == 0 && *n < size)
 			cc__use_short(fd, generation);
 		if (err != EAGAIN)

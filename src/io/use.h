@@ -29,7 +29,9 @@ int cc__use_wait(int fd, unsigned events, cc_time deadline, uint32_t generation)
 
 /* The read after that token returned fewer bytes than it asked for. */
 void cc__use_short(int fd, uint32_t generation);
-/* An attempt to read would block, as far as is known, so it can be left out before cc__use_wait. */
+/* An attempt to read would block, as far as is known, so it can be left out before the first
+ * cc__use_wait of a call.  Not after that: a wait that ended at its deadline may have seen what is
+ * not yet reported, and without an attempt the call would never end. */
 int cc__use_drained(int fd, uint32_t generation);
 
 /* Sleeps until `when` because the attempt found a shortage.  0: try again.  ETIMEDOUT: a

@@ -254,13 +254,16 @@ static int attempt(unsigned event)
 
 static int call(unsigned event, cc_time deadline)
 {
+	bool first = event == CC_FD_READ;
 	uint32_t token;
 	int err;
 
 	do {
 		token = cc__use_generation(FD);
-		if (event == CC_FD_READ && cc__use_drained(FD, token))
+		if (first && cc__use_drained(FD, token)) {
+			first = false;
 			continue;
+		}
 		if ((err = attempt(event)) == 0 && takes)
 			cc__use_short(FD, token);
 		if (err != EAGAIN)

@@ -192,6 +192,39 @@ TEST(data_after_urgent_data_is_read)
 	host_end(&h);
 }
 
+/* On the only worker, so that nothing can be reported meanwhile. */
+static int read_late(void *arg)
+{
+	const int fd = *(int *)arg;
+	char c;
+
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(cc_fd_read(fd, &c, sizeof c, NULL, CC_FOREVER), 0);
+		CHECK_EQ(cc_fd_write_all(fd, &c, 1, NULL, CC_FOREVER), 0);
+	}
+	CHECK_EQ(cc_fd_read(fd, (char[64]){0}, 64, NULL, CC_FOREVER), 0);	/* drained */
+	CHECK_EQ(cc_fd_write_all(fd, "x", 1, NULL, CC_FOREVER), 0);
+	while (recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+		continue;
+	return cc_fd_read(fd, &c, 1, NULL, 1);
+}
+
+TEST(what_has_come_is_read_though_late_and_not_yet_reported)
+{
+	CCRuntime *rt = test_runtime_of(1);
+	struct pair p;
+	CCTask t;
+
+	pair_begin(&p);
+	t = spawn(rt, read_late, &p.ours);
+	ask(p.peer, 4);
+	CHECK_EQ(send(p.peer, "y", 1, 0), 1);
+	CHECK_EQ(join(t), 0);
+	CHECK_EQ(cc_fd_close(p.ours), 0);
+	pair_end(&p);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
 /* ---- both directions ---- */
 
 enum { MUCH = 4 << 20 };
