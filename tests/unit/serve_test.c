@@ -373,16 +373,6 @@ TEST(wrong_arguments_are_refused)
 	hang_up(pair[1]);
 }
 
-TEST(serve_on_evaluates_its_arguments_once)
-{
-	static struct app apps[3];
-	const int listeners[3] = {-1, -1, -1};
-	int l = 0, a = 0, o = 0;
-
-	CHECK_EQ(cc_serve_on(listeners[l++], talk, &apps[a++], &apps[o++].options), EBADF);
-	CHECK_EQ(l * 100 + a * 10 + o, 111);
-}
-
 /* ---- the waits of cc_serve_next ---- */
 
 static cc_serve_fn(wait_shortly, cc__a32 *result)

@@ -288,6 +288,28 @@ TEST(random_pieces_arrive_in_order)
 	}
 }
 
+TEST(buffer_grows_with_its_contents)
+{
+	static unsigned char text[3 * CC__BUFFER_FIRST];
+	const char *data;
+	CCStream *s[2];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (unsigned char)(i * 7 >> 3);
+	for (enum backing b = 0; b < BACKINGS; b++) {
+		open_pair(b, s);
+		for (size_t sent = 0; sent < sizeof text; sent += 1024) {
+			CHECK_EQ(cc_stream_write(s[1], text + sent, 1024, &n, CC_NOW), 0);
+			CHECK_EQ(cc_stream_flush(s[1], CC_NOW), 0);
+			REQUIRE_EQ(cc_stream_peek(s[0], sent + 1024, &data, &n, CC_NOW), 0);
+			CHECK_EQ(n, sent + 1024);
+			CHECK(memcmp(data, text, n) == 0);
+		}
+		close_pair(s);
+	}
+}
+
 /* ---- writing ---- */
 
 TEST(writes_are_collected_until_a_flush)

@@ -503,3 +503,21 @@ TEST(a_scope_evaluates_its_arguments_once)
 		bodies++;
 	CHECK_EQ(u * 10 + bodies, 15);
 }
+
+/* ---- servers ---- */
+
+static cc_serve_fn(serve_nothing, int *numbers)
+{
+	return stream == NULL || numbers == NULL;
+}
+
+TEST(serve_on_evaluates_its_arguments_once)	/* covers: RES-67/u */
+{
+	static int numbers[MANY];
+	static const CCServeOptions options[MANY];
+	const int listeners[MANY] = {-1, -1, -1, -1};
+	int l = 0, n = 0, o = 0;
+
+	CHECK_EQ(cc_serve_on(listeners[l++], serve_nothing, &numbers[n++], &options[o++]), EBADF);
+	CHECK_EQ(l * 100 + n * 10 + o, 111);
+}
