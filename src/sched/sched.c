@@ -316,14 +316,21 @@ struct cc__member **cc__local_place(struct cc__parker *p)
 	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
 }
 
+/* The same where the place holds values of local.h, or the array of a fiber that forks (BRANCH-4), or
+ * both. */
+static __attribute__((noinline)) struct cc__member **slot_past_marks(struct cc__member **place)
+{
+	struct cc__member **slot = cc__past_locals(place);
+
+	return (uintptr_t)*slot & CC__BRANCHES_MARK ? cc__branches_enter(cc__branches_marked(*slot))
+	                                            : slot;
+}
+
 struct cc__member **cc__member_slot(struct cc__parker *p)
 {
-	struct cc__member **slot = cc__past_locals(cc__local_place(p));
+	struct cc__member **place = cc__local_place(p);
 
-	/* A fiber that forks (BRANCH-4). */
-	if (__builtin_expect((uintptr_t)*slot & CC__BRANCHES_MARK, 0))
-		return cc__branches_enter(cc__branches_marked(*slot));
-	return slot;
+	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
 }
 
 struct cc__scope *cc__scope_here(void)
@@ -350,15 +357,30 @@ bool cc__task_is_cancelled_with_caller(CCTask task)
 	return is;
 }
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+/* Of a fiber or thread that is in no nursery. */
+static const cc__a32 *flag_outside(struct cc__parker *p)
 {
-	/* Relaxed: as above. */
-	const bool thread = cc__word_is_thread(cc__load(&p->word, CC__RELAXED));
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	return cc__word_is_thread(cc__load(&p->word, CC__RELAXED))
+	           ? NULL
+	           : &cc__fiber_home(cc__fiber_of(p))->cancel;
+}
+
+/* Of one that has values of its own or forks: out of line, so that the others save no register. */
+static __attribute__((noinline)) const cc__a32 *flag_past_marks(struct cc__parker *p)
+{
 	struct cc__member *m = *cc__member_slot(p);
 
-	if (m != NULL)
-		return cc__member_flag(m);
-	return thread ? NULL : &cc__fiber_home(cc__fiber_of(p))->cancel;
+	return m != NULL ? cc__member_flag(m) : flag_outside(p);
+}
+
+const cc__a32 *cc__cancel_flag(struct cc__parker *p)
+{
+	struct cc__member *m = *cc__local_place(p);
+
+	if ((uintptr_t)m & 3)
+		return flag_past_marks(p);
+	return m != NULL ? cc__member_flag(m) : flag_outside(p);
 }
 
 uintptr_t cc__place(struct cc__parker *p)

@@ -404,29 +404,36 @@ static __attribute__((noinline)) void park_until(struct cc__worker *w, struct cc
 	cc__timers_remove(timers, alarm);
 }
 
-/* BRANCH-3 */
-static __attribute__((noinline)) void park_forking(struct cc__worker *w, struct cc__fiber *f,
-                                                   uint64_t ticket, cc_time deadline)
+static inline void park_on(struct cc__worker *w, struct cc__fiber *f, uint64_t ticket,
+                           cc_time deadline)
 {
-	struct cc__branches *p = cc__branches_leave(w, f);
-
 	if (deadline == CC_FOREVER)
 		park(w, f);
 	else
 		park_until(w, f, ticket, deadline);
-	cc__branches_resume(p);
+}
+
+/* BRANCH-3 */
+static __attribute__((noinline)) void park_forking(struct cc__parker *p, uint64_t ticket,
+                                                   cc_time deadline)
+{
+	struct cc__worker *w = cc__worker_here();
+	struct cc__branches *branches = cc__branches_leave(w, cc__fiber_of(p));
+
+	park_on(w, cc__fiber_of(p), ticket, deadline);
+	cc__branches_resume(branches);
 }
 
 void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
-	const struct cc__thread *t = cc__tls_get();	/* a worker's: p runs on it */
+	const struct cc__thread *t;
 
-	if (__builtin_expect(cc__branches_any(cc__fiber_of(p)), 0))
-		park_forking(t->worker, cc__fiber_of(p), ticket, deadline);
-	else if (deadline == CC_FOREVER)
-		park(t->worker, cc__fiber_of(p));
-	else
-		park_until(t->worker, cc__fiber_of(p), ticket, deadline);
+	if (__builtin_expect(cc__branches_any(cc__fiber_of(p)), 0)) {
+		park_forking(p, ticket, deadline);
+		return;
+	}
+	t = cc__tls_get();	/* a worker's: p runs on it */
+	park_on(t->worker, cc__fiber_of(p), ticket, deadline);
 }
 
 /* ---- run ---- */
