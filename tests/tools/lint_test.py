@@ -144,6 +144,13 @@ class LintTest(unittest.TestCase):
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
         self.passes("src/chan/a.h", '#include "task/frame.h"\n#include "chan/b.h"\n')
 
+    def test_waitable(self):
+        for name in ("runq_push", "inbox_take", "global_pop", "worker_here"):
+            self.caught("waitable", "src/chan/a.c", f"x = cc__{name}(y);\n")
+            self.caught("waitable", "src/sync/a.c", f"x = cc__{name}(y);\n")
+            self.passes("src/scope/a.c", f"x = cc__{name}(y);\n")
+        self.passes("src/chan/a.c", "cc__schedule(y);\n")
+
     def test_public_headers_count_as_their_layer(self):
         self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
         self.caught("layer", "src/sched/a.c", "#include <ccc/runtime.h>\n")
@@ -183,6 +190,18 @@ class LintTest(unittest.TestCase):
         status, out = listed("sched 3 a b c", **{"src/sched/b.c": "int x;\n"})
         self.assertEqual(status, 0, out)
         self.assertIn("hint: tools/lint.d/cycles.txt: sched: no longer needed", out)
+
+    def test_module_without_a_line_in_the_page(self):
+        clean = [path[4:].rsplit(".", 1)[0] for path in CLEAN if path.startswith("src/")]
+        page = {"docs/architecture.md": "| `os/a` | what it is |\n" +
+                "".join(f"| `{name}` | what it is |\n" for name in clean)}
+        self.assertEqual(lint({**page, "src/os/a.c": "int x;\n", "src/os/a.h": "int x;\n"})[0], 0)
+        status, out = lint({**page, "src/os/a.c": "int x;\n", "src/os/b.c": "int x;\n"})
+        self.assertEqual(status, 1, out)
+        self.assertIn("src/os/b.c:1: module: os/b has no line in docs/architecture.md", out)
+        status, out = lint(page)
+        self.assertEqual(status, 1, out)
+        self.assertIn("docs/architecture.md:1: module: os/a is not in src", out)
 
     def test_cycle_of_directories(self):
         tree = {"src/new/a.h": '#include "other/b.h"\n', "src/other/c.c": '#include "new/d.h"\n',

@@ -111,3 +111,24 @@ def check_public_layers(lint):
                 and not known.has(f"{path}:{target}")):
             lint.fail_at("layer", path, number, f"{own} includes <{target}>, which is {above}'s")
     lint.shrinks(known)
+
+
+def check_listed(lint):
+    """module: each module of src has its line in docs/architecture.md, and no other is there."""
+    page = "docs/architecture.md"
+    lines = lint.text.get(page)
+    if lines is None:
+        return
+    there = {}
+    for path in sorted(lint.code):
+        if path.startswith("src/") and path.count("/") == 2:
+            there.setdefault(re.sub(r"_(x86_64|aarch64)$", "", module(path)), path)
+    listed = {}
+    for number, line in enumerate(lines, 1):
+        if line.startswith("| `"):
+            for name in re.findall(r"`(\w+/\w+)`", line.split("|")[1]):
+                listed[name] = number
+    for name in sorted(set(there) - set(listed)):
+        lint.fail_at("module", there[name], 1, f"{name} has no line in {page}")
+    for name in sorted(set(listed) - set(there)):
+        lint.fail_at("module", page, listed[name], f"{name} is not in src")
