@@ -17,10 +17,7 @@ static size_t partition(int *v, size_t n)
 			j--;
 		if (i >= j)
 			return j + 1;
-		const int t = v[i];
-
-		v[i] = v[j];
-		v[j] = t;
+		v[i] ^= v[j], v[j] ^= v[i], v[i] ^= v[j];
 	}
 }
 
@@ -51,13 +48,12 @@ int main(void)
 	enum { N = 100000 };
 	static int v[N];
 	long total = 0;
-	int err;
 
 	for (int i = 0; i < N; i++)
 		v[i] = (int)((unsigned)i * 48271u % 100003u);
-	if ((err = cc_par2((sort, .v = v, .n = N / 2), (sort, .v = v + N / 2, .n = N / 2))) != 0 ||
-	    (err = cc_par_reduce(0, N, 1000, &total, sum, .v = v)) != 0)
-		return err;
+	if (cc_par2((sort, .v = v, .n = N / 2), (sort, .v = v + N / 2, .n = N / 2)) != 0 ||
+	    cc_par_reduce(0, N, 1000, &total, sum, .v = v) != 0)
+		return 1;
 	printf("halves begin with %d and %d, sum %ld\n", v[0], v[N / 2], total);
 	return 0;
 }

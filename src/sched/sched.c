@@ -318,14 +318,21 @@ struct cc__member **cc__local_place(struct cc__parker *p)
 	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
 }
 
+/* The same where the place holds values of local.h, or the array of a fiber that forks (BRANCH-4), or
+ * both. */
+static __attribute__((noinline)) struct cc__member **slot_past_marks(struct cc__member **place)
+{
+	struct cc__member **slot = cc__past_locals(place);
+
+	return (uintptr_t)*slot & CC__BRANCHES_MARK ? cc__branches_enter(cc__branches_marked(*slot))
+	                                            : slot;
+}
+
 struct cc__member **cc__member_slot(struct cc__parker *p)
 {
-	struct cc__member **slot = cc__past_locals(cc__local_place(p));
+	struct cc__member **place = cc__local_place(p);
 
-	/* A fiber that forks (BRANCH-4). */
-	if (__builtin_expect((uintptr_t)*slot & CC__BRANCHES_MARK, 0))
-		return cc__branches_enter(cc__branches_marked(*slot));
-	return slot;
+	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
 }
 
 struct cc__scope *cc__scope_here(void)

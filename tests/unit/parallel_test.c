@@ -462,6 +462,15 @@ static cc_par_fn(join_receiver, CCChan *chan;)
 	return join(spawn(NULL, receive_one, self->chan));
 }
 
+static cc_par_fn(join_nursery, CCChan *chan;)
+{
+	int err = 0;
+
+	cc_nursery_scope(n, &err)
+		cc_nursery_spawn(n, NULL, receive_one, self->chan);
+	return err;
+}
+
 static cc_par_fn(send_one, CCChan *chan;)
 {
 	return cc_chan_send(self->chan, &(int){1}, sizeof(int));
@@ -473,6 +482,7 @@ static int join_in_branch(void *rt)
 
 	(void)rt;
 	CHECK_EQ(cc_par2((join_receiver, .chan = c), (send_one, .chan = c)), 0);
+	CHECK_EQ(cc_par2((join_nursery, .chan = c), (send_one, .chan = c)), 0);
 	CHECK_EQ(cc_chan_free(c), 0);
 	return 0;
 }
