@@ -328,11 +328,14 @@ static __attribute__((noinline)) struct cc__member **slot_past_marks(struct cc__
 	                                            : slot;
 }
 
+static inline struct cc__member **past_marks(struct cc__member **place)
+{
+	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
+}
+
 struct cc__member **cc__member_slot(struct cc__parker *p)
 {
-	struct cc__member **place = cc__local_place(p);
-
-	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
+	return past_marks(cc__local_place(p));
 }
 
 struct cc__scope *cc__scope_here(void)
@@ -369,7 +372,7 @@ static __attribute__((noinline)) struct cc__wait_context context_inside(struct c
 static __attribute__((noinline)) struct cc__wait_context context_of_thread(uintptr_t *domain)
 {
 	struct cc__thread *t = cc__thread_self();
-	struct cc__member *m = t != NULL ? *cc__past_locals(&t->member) : NULL;
+	struct cc__member *m = t != NULL ? *past_marks(&t->member) : NULL;
 
 	if (t == NULL)
 		return (struct cc__wait_context){NULL, NULL};
@@ -392,7 +395,7 @@ struct cc__wait_context cc__wait_context(uintptr_t *domain)
 	if (domain != NULL)
 		cc__domain_note(domain, cc__fiber_stays(f) ? 0 : (uintptr_t)cc__fiber_home(f));
 	s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
-	m = *cc__past_locals(&s->member);
+	m = *past_marks(&s->member);
 	return m != NULL ? context_inside(&s->waiter, m)
 	                 : (struct cc__wait_context){&s->waiter, &cc__fiber_home(f)->cancel};
 }
