@@ -81,6 +81,7 @@ static void buffer_3(void)
 
 SCENARIO(batch_to_three, .init = buffer_3, .body = {send_batch, recv_one, recv_one, recv_one},
          .final = all_moved, .spurious = MC_NONE, .bound = 1, .weak = 1)
+/* covers: CHN-29/m, CHN-53/m, RES-51/m */
 SCENARIO(batch_to_batch, .init = buffer_2, .body = {send_batch_of_two, recv_two_by_batches},
          .final = all_moved, .spurious = MC_NONE)
 SCENARIO(batch_and_one_to_batch, .init = buffer_2,
@@ -89,7 +90,6 @@ SCENARIO(batch_and_one_to_batch, .init = buffer_2,
 SCENARIO(batch_and_one_to_batch_locked, .init = locked_1,
          .body = {send_batch_of_two, send_one, recv_three_by_batches}, .final = all_moved,
          .spurious = MC_NONE)
-/* covers: CHN-29/m, CHN-53/m, RES-51/m */
 
 /* ---- half done at the close ---- */
 

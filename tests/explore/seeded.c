@@ -101,7 +101,7 @@ static void wake_as_written(void)
 		wake_two_words(false, ACQ);
 }
 SCENARIO(seed_000_park_as_written, .body = {park_as_written, wake_as_written},
-         .expect = "deadlock") /* covers: RES-01/m */
+         .expect = "deadlock")
 
 static void park_seq_cst(void)
 {
@@ -220,7 +220,7 @@ static void send_fence(void)
 	send(REL, RLX, true);
 }
 SCENARIO(waiter_flag_release_acquire, .body = {receive_release, send_release},
-         .expect = "deadlock") /* covers: RES-09/m */
+         .expect = "deadlock")
 SCENARIO(waiter_flag_seq_cst_at_receiver_only, .body = {receive_fence, send_release},
          .expect = "deadlock")
 SCENARIO(waiter_flag_seq_cst_at_sender_only, .body = {receive_release, send_fence},
@@ -311,7 +311,7 @@ static void push_light(void)
 	}
 }
 SCENARIO(sleeper_announced_asymmetric, .body = {work_heavy, push_light}, .daemon = 1,
-         .conserve = queue_empty) /* covers: RES-64/m */
+         .conserve = queue_empty)
 SCENARIO(sleeper_announced_light_on_both_sides, .body = {work_release, push_light}, .daemon = 1,
          .spurious = MC_NONE, .conserve = queue_empty, .expect = "conservation")
 
@@ -371,6 +371,6 @@ SCENARIO(cancel_release_acquire, .body = {sleep_release, cancel_release}, .expec
 SCENARIO(cancel_seq_cst_at_sleeper_only, .body = {sleep_seq_cst, cancel_release},
          .expect = "deadlock")
 SCENARIO(cancel_looked_at_before_parking, .body = {sleep_looks_first, cancel_seq_cst},
-         .expect = "deadlock") /* covers: RES-54/m */
+         .expect = "deadlock")
 SCENARIO(cancel_seq_cst_after_parking, .body = {sleep_seq_cst, cancel_seq_cst})
 SCENARIO(cancel_two_cancellers, .body = {sleep_seq_cst, cancel_seq_cst, cancel_seq_cst})

@@ -67,9 +67,9 @@ static void no_look(void)
 	hole.no_look = true;
 }
 SCENARIO(seeded_sleeps_beside_a_reserved_slot, .init = no_heavy_fence, .spurious = MC_NONE,
-         .body = {send_one, recv_one}, .expect = "deadlock") /* covers: RES-51/m, RES-09/m */
+         .body = {send_one, recv_one}, .expect = "deadlock")
 SCENARIO(seeded_look_before_the_mark, .init = no_look, .spurious = MC_NONE,
-         .body = {send_one, recv_one}, .expect = "deadlock") /* covers: RES-09/m, CHN-14/m */
+         .body = {send_one, recv_one}, .expect = "deadlock")
 
 /* ---- RES-51: reserved is not published ---- */
 
@@ -80,10 +80,8 @@ static void nothing_passed_on(void)
 }
 SCENARIO(seeded_signal_is_not_passed_on, .init = nothing_passed_on, .spurious = MC_NONE,
          .body = {send_one, send_one, recv_one, recv_one}, .expect = "deadlock")
-/* covers: RES-51/m, CHN-53/m */
 SCENARIO(seeded_end_is_not_passed_on, .init = nothing_passed_on, .spurious = MC_NONE, .bound = 1,
          .body = {send_one, recv_all, recv_all, close_chan}, .expect = "deadlock")
-/* covers: RES-51/m */
 
 /* ---- RES-50: a buffered channel that hands over ----
  * The receiver lists himself and then looks into the ring once more; a sender that finds
@@ -132,7 +130,7 @@ static void nothing_lost(void)
 }
 SCENARIO(seeded_buffer_hands_over, .init = buffer_1, .spurious = MC_NONE,
          .body = {recv_listed_then_ring, send_or_hand_over, send_or_hand_over},
-         .final = nothing_lost, .daemon = 1, .expect = "race|total") /* covers: RES-50/m */
+         .final = nothing_lost, .daemon = 1, .expect = "race|total")
 
 /* ---- RES-53: a select that publishes channel by channel ---- */
 
@@ -201,10 +199,10 @@ static void recv_second(void)
 }
 SCENARIO(seeded_select_sends_twice, .init = rendezvous, .spurious = MC_NONE,
          .body = {send_one_by_one, recv_one, recv_second}, .final = check_conservation, .daemon = 6,
-         .expect = "count_of") /* covers: RES-53/m */
+         .expect = "count_of")
 SCENARIO(seeded_selects_miss_each_other, .init = rendezvous, .spurious = MC_NONE,
          .body = {send_one_by_one, recv_one_by_one}, .final = check_conservation,
-         .expect = "count_of|deadlock|total") /* covers: RES-53/m */
+         .expect = "count_of|deadlock|total")
 
 /* ---- RES-69: a select that does not wait and tries channel by channel ---- */
 
@@ -273,10 +271,9 @@ static void try_one_by_one_if_second_waits(void)
 		try_one_by_one();
 }
 SCENARIO(seeded_select_tries_rings_one_by_one, .init = ring_second_has_one, .spurious = MC_NONE,
-         .body = {try_one_by_one, move_to_first}, .expect = "assert") /* covers: RES-69/m */
+         .body = {try_one_by_one, move_to_first}, .expect = "assert")
 SCENARIO(seeded_select_tries_locked_one_by_one, .init = locked_second_has_one,
          .spurious = MC_NONE, .body = {try_one_by_one, move_to_first}, .expect = "assert")
 SCENARIO(seeded_select_tries_rendezvous_one_by_one, .init = rendezvous, .spurious = MC_NONE,
          .bound = 1, .daemon = 6, .expect = "assert",
          .body = {try_one_by_one_if_second_waits, send_one, send_second, serve_second})
-/* covers: RES-69/m */

@@ -168,7 +168,7 @@ static void thief(void)
 #define HOLE(name, start) \
 	SCENARIO(name, .init = start, .body = {pop_twice, thief}, .expect = "race|assert|crash")
 
-HOLE(runq_seized_without_a_fence, without_fence)	/* covers: RES-64/m */
+HOLE(runq_seized_without_a_fence, without_fence)
 HOLE(runq_left_relaxed, leave_relaxed)
 HOLE(runq_busy_seen_relaxed, look_for_busy_relaxed)
 HOLE(runq_seizure_ended_relaxed, end_of_seizure_relaxed)

@@ -113,7 +113,7 @@ static void wake_and_run(void)
 		resume();
 }
 SCENARIO(commit_on_own_stack, .init = make_committing_itself, .body = {run, wake_and_run},
-         .final = finished, .expect = "context") /* covers: RES-57/m */
+         .final = finished, .expect = "context")
 SCENARIO(commit_on_the_workers_stack, .init = make_committed_by_worker,
          .body = {run_then_commit, wake_and_run}, .final = finished)
 SCENARIO(commit_without_release, .init = make_committed_by_worker,
@@ -162,7 +162,7 @@ static void steal_and_run(void)
 	resume();
 }
 SCENARIO(yield_enqueued_on_own_stack, .init = make_yielding_itself, .body = {run, steal_and_run},
-         .final = finished, .expect = "context") /* covers: RES-57/m */
+         .final = finished, .expect = "context")
 SCENARIO(yield_enqueued_after_the_switch, .init = make_yielding,
          .body = {run_then_enqueue, steal_and_run}, .final = finished)
 
@@ -209,6 +209,6 @@ static void wake_and_push(void)
 	cc__futex_wake(&idle, 1);
 }
 SCENARIO(search_while_parking, .init = make_searching, .body = {run_commit_search, wake_and_push},
-         .final = finished, .expect = "deadlock") /* covers: RES-57/m */
+         .final = finished, .expect = "deadlock")
 SCENARIO(search_after_the_commit, .init = make_committed_by_worker,
          .body = {run_commit_search, wake_and_push}, .final = finished)

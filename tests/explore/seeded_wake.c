@@ -100,7 +100,7 @@ static void wake_late_named(void)
 }
 SCENARIO(ticket_checked_before_the_claim,
          .body = {wait_twice_beside, wake_both_beside, wake_late_beside},
-         .expect = "second_is_due") /* covers: RES-61/m */
+         .expect = "second_is_due")
 SCENARIO(ticket_named_in_the_claim, .body = {wait_twice_named, wake_both_named, wake_late_named})
 
 /* A wake that decides nothing (a cancel met by shielded code) leads back to
@@ -192,7 +192,7 @@ static void wait_shielded_same(void)
 }
 SCENARIO(fresh_ticket_after_undecided_wake,
          .body = {wait_shielded_fresh, cancel_in_vain, take_and_wake},
-         .expect = "deadlock") /* covers: RES-61/m */
+         .expect = "deadlock")
 SCENARIO(same_ticket_after_undecided_wake,
          .body = {wait_shielded_same, cancel_in_vain, take_and_wake})
 
@@ -245,7 +245,7 @@ static void wait_then_free(void)
 }
 SCENARIO(claimed_under_the_objects_lock, .init = make_object,
          .body = {wait_then_free, wake_under_lock},
-         .expect = "race|use after free") /* covers: RES-56/m */
+         .expect = "race|use after free")
 SCENARIO(claimed_after_the_objects_lock, .init = make_object,
          .body = {wait_then_free, wake_after_lock}, .leaks = true)
 
@@ -316,7 +316,7 @@ static void send_and_pop(void)
 }
 SCENARIO(signal_in_place_drops_the_second,
          .body = {receive_item, receive_item, send_in_place, send_in_place}, .spurious = MC_NONE,
-         .weak = 1, .expect = "deadlock") /* covers: RES-04/m */
+         .weak = 1, .expect = "deadlock")
 SCENARIO(signal_pops, .body = {receive_item, receive_item, send_and_pop, send_and_pop},
          .spurious = MC_NONE, .weak = 1)
 
@@ -354,7 +354,7 @@ static void end_done_first(void)
 	wake_joiner();
 }
 SCENARIO(joiner_woken_before_done, .body = {join_fiber, end_wakes_first},
-         .expect = "deadlock") /* covers: RES-13/m */
+         .expect = "deadlock")
 SCENARIO(joiner_woken_after_done, .body = {join_fiber, end_done_first})
 
 /* A poller recycles the frame as soon as it sees DONE. */
@@ -404,9 +404,9 @@ static void poll_pass_lock_then_free(void)
 	mc_free(frame);
 }
 SCENARIO(frame_touched_after_done, .init = make_frame, .body = {poll_then_free, end_then_walk},
-         .expect = "race|use after free") /* covers: RES-60/m */
+         .expect = "race|use after free")
 SCENARIO(frame_freed_without_passing_its_lock, .init = make_frame,
          .body = {poll_then_free, end_detached},
-         .expect = "race|use after free") /* covers: RES-60/m */
+         .expect = "race|use after free")
 SCENARIO(frame_freed_after_passing_its_lock, .init = make_frame,
          .body = {poll_pass_lock_then_free, end_detached}, .leaks = true)

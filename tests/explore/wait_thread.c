@@ -171,7 +171,7 @@ static void queue_at_rest(void)
 SCENARIO(thread_queue_wake_all, .body = {take_one_token, take_one_token, put_two_wake_all},
          .final = queue_at_rest)
 SCENARIO(thread_queue_wake_one, .body = {take_one_token, take_one_token, put_one_wake_one_twice},
-         .final = queue_at_rest)
+         .final = queue_at_rest) /* covers: RES-56/m */
 SCENARIO(thread_queue_two_wakers, .body = {take_two_tokens, put_one_wake_one, put_one_wake_one},
          .final = queue_at_rest)
 

@@ -334,7 +334,7 @@ static void three_run(void)
 {
 	MC_ASSERT(cc__peek(&tasks_run) == 3);
 }
-/* covers: SCH-18/m, SCH-10/m, SCH-28/m */
+/* covers: SCH-18/m, SCH-10/m, SCH-28/m, RES-35/m */
 WORKER_SCENARIO(worker_spawn_twice, .init = start, .body = {spawn_detached_twice}, .daemon = 1,
                 .final = two_run)
 
@@ -468,9 +468,10 @@ static void spawn_and_join(void)
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == 0 && result == 7);
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == EINVAL);
 }
-/* covers: SCH-47/m, SCH-49/m, SCH-50/m, RES-13/m, RES-14/m, RES-60/m */
+/* covers: SCH-47/m, SCH-49/m, SCH-50/m, RES-13/m, RES-60/m */
 WORKER_SCENARIO(worker_spawn_and_join, .init = start, .body = {spawn_and_join}, .daemon = 1,
                 .final = one_run)
+/* covers: RES-14/m */
 WORKER_SCENARIO(worker_two_join, .init = start_with_task, .body = {join_for_ever, join_for_ever},
                 .daemon = 1, .final = one_run)
 WORKER_SCENARIO(worker_join_deadline, .init = start_with_task, .body = {join_in_a_second},
@@ -563,13 +564,21 @@ WORKER_SCENARIO(worker_yields_under_a_thief, .weak = MC_NONE, .bound = 1, .init 
                 .body = {steal_and_run}, .daemon = 1, .final = both_yielded,
                 .outcomes = "stolen alone") /* covers: RES-57/m */
 
+static int yield_and_give_back(void *arg)
+{
+	cc_yield();
+	return give_back(arg);
+}
+
+/* What it joins has begun, so it cannot run in place: the joiner parks. */
 static int join_inside(void *arg)
 {
 	CCTask mine;
 	int result = 0;
 
 	(void)arg;
-	spawn(&mine, give_back, &seven);
+	spawn(&mine, yield_and_give_back, &seven);
+	cc_yield();
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == 0 && result == 7);
 	cc__add(&tasks_run, 1, CC__RELAXED);
 	return 0;

@@ -144,6 +144,13 @@ class LintTest(unittest.TestCase):
         self.caught("layer", "src/chan/a.h", '#include "../sync/mutex.h"\n')
         self.passes("src/chan/a.h", '#include "task/frame.h"\n#include "chan/b.h"\n')
 
+    def test_waitable(self):
+        for name in ("runq_push", "inbox_take", "global_pop", "worker_here"):
+            self.caught("waitable", "src/chan/a.c", f"x = cc__{name}(y);\n")
+            self.caught("waitable", "src/sync/a.c", f"x = cc__{name}(y);\n")
+            self.passes("src/scope/a.c", f"x = cc__{name}(y);\n")
+        self.passes("src/chan/a.c", "cc__schedule(y);\n")
+
     def test_public_headers_count_as_their_layer(self):
         self.caught("layer", "src/park/a.c", "#include <ccc/local.h>\n")
         self.caught("layer", "src/sched/a.c", "#include <ccc/runtime.h>\n")

@@ -67,7 +67,7 @@ static int every_size(void *rt)
 	return err;
 }
 
-TEST(captures_are_copied_at_spawn)	/* covers: LIF-06/u, RES-67/u */
+TEST(captures_are_copied_at_spawn)
 {
 	for_fiber_and_thread(every_size);
 }
@@ -159,6 +159,49 @@ static int lives_on(void *rt)
 TEST(a_nursery_that_lives_on_does_not_grow_by_large_captures)	/* covers: RES-67/u */
 {
 	for_fiber_and_thread(lives_on);
+}
+
+/* It stays until it is told to go. */
+struct large {
+	cc__a32 *begun, *open;
+	unsigned char more[300];
+};
+
+static int stay(void *captures)
+{
+	const struct large *l = captures;
+
+	cc__add(l->begun, 1, CC__RELEASE);
+	while (cc__load(l->open, CC__ACQUIRE) == 0)
+		cc_yield();
+	return 0;
+}
+
+static int large_ones(void *rt)
+{
+	const CCNurseryOptions o = in(rt);
+	cc__a32 begun = {0}, open = {0};
+	const struct large l = {.begun = &begun, .open = &open};
+	int err = -1;
+
+	cc_nursery_scope_with(n, &err, &o) {
+		CHECK_EQ(stats_of(n).given, 0);
+		CHECK_EQ(cc_nursery_spawn_copy(n, NULL, stay, &l, sizeof l), 0);
+		CHECK_EQ(cc_nursery_spawn_copy(n, NULL, stay, &l, sizeof l), 0);
+		while (cc__load(&begun, CC__ACQUIRE) < 2)
+			cc_yield();
+		CHECK(stats_of(n).given >= 2 * sizeof l);
+		cc__store(&open, 1, CC__RELEASE);
+		CHECK(gives_back(n));
+	}
+	return err;
+}
+
+TEST(large_captures_lie_in_the_arena_until_their_task_ends)	/* covers: LIF-06/u, RES-67/u */
+{
+	if (cc__tools_order())
+		SKIP("captures are memory of their own under ThreadSanitizer");
+	for_fiber_and_thread(large_ones);
 }
 
 static int small_ones(void *rt)

@@ -214,7 +214,7 @@ static bool wheels_are_empty(CCRuntime *rt)
 	return levels == 0;
 }
 
-TEST(recalled_tasks_never_run)	/* covers: SCH-70/u */
+TEST(recalled_tasks_never_run)
 {
 	CCRuntime *rt = start(2, 10 * CC_SEC);
 
@@ -332,7 +332,7 @@ static int recall_about_then(void *arg)
 	return 0;
 }
 
-TEST(recall_against_the_timer_has_one_winner)	/* covers: SCH-70/s */
+TEST(recall_against_the_timer_has_one_winner)
 {
 	CCRuntime *rt = start(2, 10 * CC_SEC);
 	uint64_t random = test_seed();

@@ -11,16 +11,51 @@
 
 /* ---- the scope ends: waits for all children ---- */
 
+/* The last of them is slow. */
+struct last {
+	cc__a32 *ran;
+	uint32_t others;	/* have counted before it does */
+	cc__a32 begun;
+};
+
+static int count_last(void *arg)
+{
+	struct last *l = arg;
+
+	cc__store(&l->begun, 1, CC__RELEASE);
+	while (cc__load(l->ran, CC__ACQUIRE) < l->others)
+		cc_yield();
+	for (int i = 0; i < 2000; i++)
+		cc_yield();
+	return count(l->ran);
+}
+
+/* It has begun, so the join does not run it in place. */
+static void spawn_last(CCNursery *n, struct last *l)
+{
+	CHECK_EQ(cc_nursery_spawn(n, NULL, count_last, l), 0);
+	while (cc__load(&l->begun, CC__ACQUIRE) == 0)
+		cc_yield();
+}
+
 static int scope_waits(void *rt)
 {
 	const CCNurseryOptions o = in(rt);
 	cc__a32 ran = {0};
+	struct last last = {.ran = &ran, .others = 99};
 	int err = -1;
 
-	cc_nursery_scope_with(n, &err, &o)
-		for (int i = 0; i < 100; i++)
+	cc_nursery_scope_with(n, &err, &o) {
+		spawn_last(n, &last);
+		for (int i = 0; i < 99; i++)
 			CHECK_EQ(cc_nursery_spawn(n, NULL, yield_and_count, &ran), 0);
+	}
 	CHECK_EQ(cc__load(&ran, CC__RELAXED), 100);
+	CHECK_EQ(err, 0);
+	last = (struct last){.ran = &ran, .others = 0};
+	cc_nursery_scope_with(n, &err, &o)
+		spawn_last(n, &last);	/* the only one */
+	CHECK_EQ(cc__load(&ran, CC__RELAXED), 101);
 	return err;
 }
 

@@ -70,7 +70,7 @@ TEST(nothing_is_taken_if_an_index_makes_no_sense)	/* covers: PRK-96/u */
 	own_close(&o);
 }
 
-TEST(nothing_is_taken_when_the_domain_has_ended)	/* covers: PRK-65/u */
+TEST(nothing_is_taken_when_the_domain_has_ended)
 {
 	struct own o;
 

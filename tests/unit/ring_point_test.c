@@ -225,6 +225,12 @@ static int twice_main(void *arg)
 	return 0;
 }
 
+static void count_call(const void *object, void *arg)
+{
+	(void)object;
+	cc__add((cc__a32 *)arg, 1, CC__ACQ_REL);
+}
+
 /* Taken off, but not woken yet; it wakes by itself, goes, and waits again as another: the old
  * wake does not end the new wait. */
 TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
@@ -232,7 +238,8 @@ TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
 	struct scene o;
 	struct helper h;
 	struct twice t = {.o = &o};
-	struct point *p;
+	struct point *p, *claimed;
+	cc__a32 claims = {0};
 	uint32_t id;
 
 	NEED_POINTS();
@@ -248,8 +255,12 @@ TEST(a_late_wake_does_not_reach_who_came_after)	/* covers: PRK-58/f */
 	TEST_UNTIL((id = cc__load(&t.id, CC__ACQUIRE)) != 0 && is_waiting(o.w.d, id));
 	CHECK_EQ((id - cc__load(&t.first, CC__ACQUIRE)) % CC__SLOTS_MAX, 0);
 	CHECK(id != cc__load(&t.first, CC__ACQUIRE));
+	until_parked(&t.s);
+	claimed = point_call("wake.claimed", sleeper_who(&t.s), count_call, &claims);
 	point_release(p);
 	help_join(&h);
+	CHECK(!point_passed(claimed));	/* not even to look and sleep on */
+	CHECK_EQ(cc__load(&claims, CC__ACQUIRE), 0);
 	for (int i = 0; i < 100; i++) {
 		CHECK(is_waiting(o.w.d, id));
 		sched_yield();

@@ -117,6 +117,18 @@ static int storm_waiter(void *arg)
 	return 0;
 }
 
+static bool anyone_is_listed(const struct cc__park_table *t)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < 1u << t->bits; i++) {
+		cc__lock(&t->bucket[i].lock, CC__RANK_WAITQ);
+		any |= t->bucket[i].first != NULL;
+		cc__unlock(&t->bucket[i].lock);
+	}
+	return any;
+}
+
 static void do_harm(struct storm *x, uint32_t party, uint32_t random)
 {
 	const uint32_t id = cc__load(&x->id[random >> 16 & 3], CC__ACQUIRE);
@@ -138,6 +150,8 @@ static void do_harm(struct storm *x, uint32_t party, uint32_t random)
 	default:
 		if (random >> 27 == 0) {
 			CHECK_EQ(cc_domain_unmap(x->w.d, x->word), 0);
+			/* Nobody waits there whom a wake after the next map could reach. */
+			CHECK(!anyone_is_listed(&x->w.d->space.table));
 			cc__store(&x->mapped, 0, CC__RELAXED);
 			CHECK_EQ(cc_domain_map(x->w.d, x->word, 4, CC_CAP_READ), 0);
 			cc__store(&x->mapped, 1, CC__RELAXED);

@@ -977,6 +977,8 @@ TEST(late_waker_touches_nothing_of_a_runtime_that_ended)	/* covers: RES-55/f */
 	CHECK_EQ(cc_runtime_free(wakes), 0);
 	CHECK(g.n > 0);
 	CHECK_EQ(disturbed(&g), 0);
+	/* What a waker that is later still would look at is there, and nobody's. */
+	CHECK(cc__word_state(cc__load(&f->parker.word, CC__ACQUIRE)) == CC__IDLE);
 }
 
 static int all_at_once(void *arg)

@@ -153,7 +153,7 @@ static void fill_a_chunk(CCRuntime *rt, CCTask *task)
  * anything else that the monitor acquires: no worker has slept, and the monitor has not taken
  * tasks from a queue.  So TSan sees whether the pointer that the monitor follows orders the
  * frame. */
-TEST(fibers_that_keep_their_worker_from_the_start_are_found_stuck)	/* covers: SCH-71/u */
+TEST(fibers_that_keep_their_worker_from_the_start_are_found_stuck)
 {
 	static CCTask later[FRAMES];
 	const CCConfig c = config_of(1, 1, CC_MSEC);
@@ -273,7 +273,7 @@ static void runs_behind(const struct kind *k, unsigned workers, unsigned most, u
 	cc_chan_free(b.chan);
 }
 
-TEST(work_goes_on_when_every_worker_is_blocked)	/* covers: RES-44/f SCH-72/f SCH-71/u */
+TEST(work_goes_on_when_every_worker_is_blocked)	/* covers: RES-44/f SCH-72/f */
 {
 	for (unsigned workers = 1; workers <= 4; workers *= 2)
 		for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)

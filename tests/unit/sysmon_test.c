@@ -199,7 +199,7 @@ static void goes_on_behind(cc_task_main *main)
 }
 
 TEST(fiber_that_only_waits_goes_on_behind_hogs)
-/* covers: SCH-72/f SCH-69/u SCH-71/u RES-44/f RES-16/f LIF-60/f */
+/* covers: SCH-72/f SCH-69/u RES-44/f RES-16/f LIF-60/f */
 {
 	goes_on_behind(burn);
 }
@@ -329,7 +329,7 @@ TEST(tasks_behind_a_hog_are_given_away_though_others_wait)	/* covers: RES-76/f *
 	spawner_end(&s, t, &c, BEHIND + OTHERS);
 }
 
-TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u */
+TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-69/u */
 {
 	CCRuntime *rt = runtime_of(2, 2);
 	struct beat b = {0};
@@ -340,6 +340,64 @@ TEST(timer_behind_a_hog_wakes_a_worker_that_sleeps)	/* covers: SCH-71/u SCH-69/u
 	until_beats(&b, 20);
 	CHECK_EQ(workers(), 2);
 	beats_end(&b, t);
+	crowd_end(&c);
+	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+struct nap {
+	cc__a32 over, returns;
+};
+
+static int nap(void *arg)
+{
+	struct nap *n = arg;
+
+	while (cc__load(&n->over, CC__ACQUIRE) == 0) {
+		cc__park_if(&n->over, 0);
+		cc__add(&n->returns, 1, CC__RELEASE);
+	}
+	return 0;
+}
+
+/* The worker that runs the first of them. */
+static struct cc__worker *worker_under(struct crowd *c)
+{
+	const struct cc__fiber *f = c->task[0].frame;
+
+	return sched_of(c->rt)->worker[cc__word_owner(cc__load(&f->parker.word, CC__ACQUIRE)) - 1];
+}
+
+/* A timer in the wheel of a worker that hogs, of which the one that sleeps has not been told: it
+ * is the monitor that releases who waits, and that has to wake a worker for him. */
+TEST(monitor_wakes_a_worker_for_those_it_releases)	/* covers: SCH-71/u */
+{
+	CCConfig config = config_of(2, 2);
+	struct nap n = {0};
+	struct sleeper s;
+	struct crowd c;
+	struct cc__parker *who;
+	struct cc__idle *idle;
+	struct cc__timer t = {0};
+	CCRuntime *rt;
+
+	config.idle_wait = CC_FOREVER;	/* no look but by a wake */
+	rt = runtime_with(&config);
+	idle = sched_of(rt)->idle;
+	sleeper_start(&s, rt, FIBER, nap, &n);
+	who = until_parked(&s);
+	crowd_begin(&c, rt, burn, 1, 1);
+	TEST_UNTIL(cc__load(&idle->nap[2 - worker_under(&c)->id].asleep, CC__ACQUIRE) ==
+	               CC__ASLEEP &&
+	           cc__load(&idle->searching, CC__ACQUIRE) == 0);
+	CHECK_EQ(cc__load(&n.returns, CC__ACQUIRE), 0);
+	t.deadline = cc_now() + CC_MSEC;
+	t.object = who;
+	t.value = cc__word_ticket(cc__load(&who->word, CC__ACQUIRE));
+	cc__timers_add(&worker_under(&c)->timers, &t, cc_now());
+	TEST_UNTIL(cc__load(&n.returns, CC__ACQUIRE) == 1);
+	cc__store(&n.over, 1, CC__SEQ_CST);
+	cc__unpark(who);
+	CHECK_EQ(sleeper_join(&s), 0);
 	crowd_end(&c);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
@@ -906,7 +964,7 @@ static void *spawn_burn(void *arg)
 
 /* Whoever wakes the worker is held up before it has counted that: the worker runs, and the
  * count says that it sleeps. */
-TEST(monitor_ticks_while_a_worker_is_counted_as_asleep)	/* covers: SCH-71/u */
+TEST(monitor_ticks_while_a_worker_is_counted_as_asleep)	/* covers: RES-45/u */
 {
 	CCConfig config = config_of(1, 3);
 	struct crowd c = {.count = 2};

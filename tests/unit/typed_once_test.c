@@ -35,7 +35,7 @@ static int filled(void)
 
 /* ---- channels ---- */
 
-TEST(typed_send_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(typed_send_evaluates_its_arguments_once)
 {
 	const int values[MANY] = {10, 11, 12, 13};
 	int c = 0, v = 0, d = 0, got = 0;
@@ -58,7 +58,7 @@ TEST(typed_send_evaluates_its_arguments_once)	/* covers: RES-67/u */
 	free_chans();
 }
 
-TEST(typed_recv_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(typed_recv_evaluates_its_arguments_once)
 {
 	const cc_time deadlines[] = {CC_NOW, CC_FOREVER, CC_FOREVER};
 	int got[MANY + 1] = {0}, c = 0, g = 0, d = 0;
@@ -88,7 +88,7 @@ static int closed(void)
 	return n;
 }
 
-TEST(typed_make_close_and_free_evaluate_their_arguments_once)	/* covers: RES-67/u */
+TEST(typed_make_close_and_free_evaluate_their_arguments_once)
 {
 	const int errors[] = {EIO, ENOSPC, EINTR};
 	const size_t capacities[] = {3, 5};
@@ -114,7 +114,7 @@ TEST(typed_make_close_and_free_evaluate_their_arguments_once)	/* covers: RES-67/
 	CHECK_EQ(c, MANY);
 }
 
-TEST(typed_cases_evaluate_their_arguments_once)	/* covers: RES-67/u */
+TEST(typed_cases_evaluate_their_arguments_once)
 {
 	int items[] = {1, 2, 3}, c = 0, v = 0;
 	CCCase k;
@@ -131,7 +131,7 @@ TEST(typed_cases_evaluate_their_arguments_once)	/* covers: RES-67/u */
 
 /* ---- matching ---- */
 
-TEST(match_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(match_evaluates_its_arguments_once)
 {
 	int items[] = {7, 8, 9}, errors[] = {-1, -1, -1}, c = 0, v = 0, e = 0, bodies = 0;
 
@@ -159,7 +159,7 @@ TEST(match_evaluates_its_arguments_once)	/* covers: RES-67/u */
 }
 
 /* Also where no body is chosen, and where the channel has no body of its own. */
-TEST(match_evaluates_what_is_not_chosen_once)	/* covers: RES-67/u */
+TEST(match_evaluates_what_is_not_chosen_once)
 {
 	int items[] = {7, 8, 9}, c = 0, v = 0, o = 0, err = -1;
 	Numbers off[MANY] = {{.chan = NULL}};
@@ -182,7 +182,7 @@ TEST(match_evaluates_what_is_not_chosen_once)	/* covers: RES-67/u */
 	free_chans();
 }
 
-TEST(match_evaluates_closed_channels_once)	/* covers: RES-67/u */
+TEST(match_evaluates_closed_channels_once)
 {
 	int c = 0, err = -1, got = 0, bodies = 0;
 
@@ -250,7 +250,7 @@ TEST(match_of_too_many_closed_is_refused)
 	free_chans();
 }
 
-TEST(match_evaluates_task_token_and_time_once)	/* covers: RES-67/u */
+TEST(match_evaluates_task_token_and_time_once)
 {
 	CCRuntime *rt = test_runtime_of(1);
 	CCToken *tokens[] = {cc_token_new(), cc_token_new()};
@@ -302,7 +302,7 @@ static int try_twice(int *calls)
 	return -1;
 }
 
-TEST(try_evaluates_its_argument_once)	/* covers: RES-67/u */
+TEST(try_evaluates_its_argument_once)
 {
 	int calls = 0, err = 0;
 
@@ -369,7 +369,7 @@ static int spawn_all(void *arg)
 	return 0;
 }
 
-TEST(spawn_and_scopes_evaluate_their_arguments_once)	/* covers: RES-67/u */
+TEST(spawn_and_scopes_evaluate_their_arguments_once)
 {
 	CCRuntime *rt = test_runtime_of(1);
 
@@ -422,7 +422,7 @@ static int spawn_tasks(void *arg)
 	return 0;
 }
 
-TEST(spawn_task_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(spawn_task_evaluates_its_arguments_once)
 {
 	CCRuntime *rt = test_runtime_of(1);
 
@@ -467,7 +467,7 @@ static int spawn_and_send(void *arg)
 	return 0;
 }
 
-TEST(spawn_send_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(spawn_send_evaluates_its_arguments_once)
 {
 	CCRuntime *rt = test_runtime_of(1);
 

@@ -88,7 +88,7 @@ static int spawn_tasks(void *rt)
 	return err;
 }
 
-TEST(tasks_get_their_captures_by_name)	/* covers: LIF-06/u, RES-67/u */
+TEST(tasks_get_their_captures_by_name)
 {
 	for_fiber_and_thread(spawn_tasks);
 }

@@ -286,23 +286,36 @@ static void note_depth(const void *who, void *arg)
 	(void)who;
 	*(unsigned *)arg = cc__lock_stack()->depth;
 }
+
+static void wake_one(struct sem *s)
+{
+	CHECK(cc__wake_one(&s->q, CC__REASON_DATA, 0));
+}
+
+static void wake_all(struct sem *s)
+{
+	cc__wake_all(&s->q, CC__REASON_DATA, 0);
+}
 #endif
 
 TEST(wakes_are_claimed_with_no_lock_held)	/* covers: SCH-41/u */
 {
 #ifdef CC__DEBUG
-	NEED_POINTS();
-	FOR_EACH_KIND(kind) {
-		struct wait w;
-		unsigned depth = 99;
-		struct sleeper s;
+	static void (*const wakers[])(struct sem *) = {sem_post, wake_one, wake_all};
 
-		sleeper_start(&s, rt, kind, wait_main, init(&w));
-		point_call("wake.before_claim", until_parked(&s), note_depth, &depth);
-		sem_post(&w.sem);
-		CHECK_EQ(sleeper_join(&s), 0);
-		CHECK_EQ(depth, 0);
-	}
+	NEED_POINTS();
+	FOR_EACH_KIND(kind)
+		for (int i = 0; i < 3; i++) {
+			struct wait w;
+			unsigned depth = 99;
+			struct sleeper s;
+
+			sleeper_start(&s, rt, kind, wait_main, init(&w));
+			point_call("wake.before_claim", until_parked(&s), note_depth, &depth);
+			wakers[i](&w.sem);
+			CHECK_EQ(sleeper_join(&s), 0);
+			CHECK_EQ(depth, 0);
+		}
 #else
 	SKIP("no internal checks in this build");
 #endif

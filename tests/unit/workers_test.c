@@ -304,6 +304,7 @@ TEST(counters_agree_at_rest)	/* covers: WKG-03/t, WKG-08/t, SCH-77/s, LIF-56/u, 
 			CHECK_EQ(after.spawned, round * 2 * 64 * 51);
 			CHECK_EQ(after.spawned, after.finished);
 			CHECK_EQ(after.queued, 0);
+			CHECK_EQ(cc__sched_pressure(sched_of(rt)), 0);
 			CHECK_EQ(after.bumps - before.bumps - after.moved, after.picks);
 		}
 		CHECK_EQ(cc_runtime_free(rt), 0);
@@ -316,19 +317,26 @@ TEST(pressure_is_what_waits)	/* covers: LIF-56/u */
 	struct gate g = {0};
 	CCTask held = spawn(rt, hold_worker_at, &g);
 	struct totals n;
+	CCStats stats;
 
 	until_arrived(&g, 1);
 	for (unsigned i = 0; i < 5000; i++) {
-		if (i % 500 == 0)
+		if (i % 500 == 0) {
 			CHECK_EQ(look(rt).queued, i);
+			CHECK_EQ(cc__sched_pressure(sched_of(rt)), i);
+		}
 		CHECK_EQ(cc_task_spawn(rt, NULL, NULL, nothing, NULL), 0);
 	}
 	CHECK_EQ(asleep(rt), 0);	/* one worker, and it is active */
+	CHECK_EQ(cc_stats(rt, &stats), 0);
+	CHECK_EQ(stats.workers_active, 1);
+	CHECK_EQ(stats.pressure, 5000);
 	open_gate(&g);
 	join(held);
 	until_at_rest(rt);
 	n = look(rt);
 	CHECK_EQ(n.queued, 0);
+	CHECK_EQ(cc__sched_pressure(sched_of(rt)), 0);
 	CHECK_EQ(n.finished, 5001);
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
