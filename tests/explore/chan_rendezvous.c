@@ -24,12 +24,58 @@ SCENARIO(rendezvous_one_to_two, .init = rendezvous, .body = {send_two, recv_one,
 SCENARIO(rendezvous_two_to_two, .init = rendezvous, .weak = 1,
          .body = {send_one, send_one, recv_one, recv_one}, .final = all_moved, .spurious = MC_NONE)
 SCENARIO(locked_two_to_two, .init = locked_1, .body = {send_one, send_one, recv_one, recv_one},
-         .final = all_moved, .spurious = MC_NONE) /* covers: RES-48/m, CHN-41/m */
+         .final = all_moved, .spurious = MC_NONE) /* covers: CHN-41/m */
 
 /* Strict order of arrival: the second of one sender is not received before its first,
  * whoever else sends. */
 SCENARIO(locked_keeps_order, .init = locked_1, .body = {send_two, send_one, recv_two},
          .final = check_conservation, .daemon = 3, .spurious = MC_NONE)
+
+/* Who waits is served in the order of arrival: the second comes when the first is PARKING, which
+ * it is in the hold of the lock that lists it. */
+static void until_parks(int thread)
+{
+	struct cc__parker *p = thread_parker(thread);
+
+	mc_wait_while(&p->word, 0);
+	mc_wait_while(&p->word, CC__THREAD_BIT | CC__OWNED);
+}
+
+static void send_second(void)
+{
+	until_parks(0);
+	send_one();
+}
+
+static void recv_of_two(void)
+{
+	until_parks(1);
+	recv_two();
+	MC_ASSERT(did[2].got[0] == 10 && did[2].got[1] == 20);
+}
+
+static void recv_second(void)
+{
+	until_parks(0);
+	recv_one();
+}
+
+static void send_to_two(void)
+{
+	until_parks(1);
+	send_two();
+}
+
+static void first_got_first(void)
+{
+	all_moved();
+	MC_ASSERT(did[0].got[0] == 30 && did[1].got[0] == 31);
+}
+SCENARIO(rendezvous_senders_in_order, .init = rendezvous, .spurious = MC_NONE,
+         .body = {send_one, send_second, recv_of_two}, .final = all_moved)
+SCENARIO(rendezvous_receivers_in_order, .init = rendezvous, .spurious = MC_NONE,
+         .body = {recv_one, recv_second, send_to_two}, .final = first_got_first)
+/* covers: RES-48/m */
 
 /* ---- close ---- */
 

@@ -227,7 +227,7 @@ static void look_before_raising(void)
 	hole = LOOK_BEFORE_RAISING;
 }
 SCENARIO(ring_look_before_raising, .init = look_before_raising,
-         .body = {sleep_to_receive, send_and_look}, .expect = "deadlock") /* covers: RES-09/m */
+         .body = {sleep_to_receive, send_and_look}, .expect = "deadlock")
 
 /* The length of a ring that moves is never more than it holds. */
 static void look_at_length(void)

@@ -644,13 +644,10 @@ static void hole_in_leaving(void)
 }
 IDLE_SCENARIO(idle_generation_moved_before_the_push, .init = hole_in_push,
               .body = {push_and_hog, work_1}, .daemon = 2, .expect = "conservation")
-/* covers: WKG-02/m */
 IDLE_SCENARIO(idle_snapshot_after_the_probe, .init = hole_in_snapshot,
               .body = {push_and_hog, work_1}, .daemon = 2, .expect = "conservation")
-/* covers: WKG-04/m, WKG-06/m */
 IDLE_SCENARIO(idle_announced_after_the_check, .init = hole_in_announcement,
               .body = {push_and_hog, work_1}, .daemon = 2, .expect = "conservation")
-/* covers: WKG-05/m */
 IDLE_SCENARIO(idle_searcher_leaves_and_does_not_look, .init = hole_in_leaving,
               .body = {push_twice_and_hog, hog_1, hog_2}, .weak = MC_NONE,
-              .expect = "conservation") /* covers: RES-58/m */
+              .expect = "conservation")

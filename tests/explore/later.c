@@ -5,7 +5,8 @@
  * Everybody here is outside of the runtime; its one worker is a wheel.
  *
  * defines: MC_SYMMETRIC=1
- * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c sched/later.c
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
+ * sched/spawn.c sched/inspect.c sched/later.c
  * time/timer.c */
 #include <errno.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include "shim_pages.h"
 #include "shim_wait.h"
 #include "sched/later.h"
+#include "sched/spawn.h"
 #include "sched/worker.h"
 #include "shim_frames.h"
 #include "shim_stacks.h"

@@ -4,7 +4,8 @@
  * The frame's memory is new.  The thread that maps it writes it, as the kernel does on its
  * behalf, and hands the task over to the worker; the monitor knows neither of them.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
+ * sched/spawn.c */
 #include <string.h>
 
 #include "engine.h"
@@ -42,6 +43,7 @@ static int order_at(const char *function, const char *text, int order)
 #include "shim_wait.h"
 #include "os/pages.h"
 #include "sched/later.h"
+#include "sched/spawn.h"
 #include "sched/sysmon.c"
 #include "shim_stacks.h"
 

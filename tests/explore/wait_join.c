@@ -3,7 +3,8 @@
  * A thread plays the worker that ends a task; fibers and stacks are not needed
  * for it (worker.c has them).  Joiners are threads; a polling one looks once.
  *
- * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
+ * sched/spawn.c sched/inspect.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -12,6 +13,7 @@
 #include "sched/later.h"
 #include "task/frame.h"
 #include "sched/sched.h"
+#include "sched/spawn.h"
 #include "shim_frames.h"
 #include "shim_stacks.h"
 

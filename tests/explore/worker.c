@@ -334,7 +334,7 @@ static void three_run(void)
 {
 	MC_ASSERT(cc__peek(&tasks_run) == 3);
 }
-/* covers: SCH-18/m, SCH-10/m, SCH-28/m */
+/* covers: SCH-18/m, SCH-10/m, SCH-28/m, RES-35/m */
 WORKER_SCENARIO(worker_spawn_twice, .init = start, .body = {spawn_detached_twice}, .daemon = 1,
                 .final = two_run)
 
@@ -564,13 +564,21 @@ WORKER_SCENARIO(worker_yields_under_a_thief, .weak = MC_NONE, .bound = 1, .init 
                 .body = {steal_and_run}, .daemon = 1, .final = both_yielded,
                 .outcomes = "stolen alone") /* covers: RES-57/m */
 
+static int yield_and_give_back(void *arg)
+{
+	cc_yield();
+	return give_back(arg);
+}
+
+/* What it joins has begun, so it cannot run in place: the joiner parks. */
 static int join_inside(void *arg)
 {
 	CCTask mine;
 	int result = 0;
 
 	(void)arg;
-	spawn(&mine, give_back, &seven);
+	spawn(&mine, yield_and_give_back, &seven);
+	cc_yield();
 	MC_ASSERT(cc_task_join(mine, CC_FOREVER, &result) == 0 && result == 7);
 	cc__add(&tasks_run, 1, CC__RELAXED);
 	return 0;

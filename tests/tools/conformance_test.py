@@ -339,6 +339,13 @@ class Claims(Tree):
         self.write("tests/a_test.c", claim("SCH-03/by"))
         self.fails("SCH-03", "unknown kind 'y'")
 
+    def test_claim_of_a_seeded_bug(self):
+        scenario = "SCENARIO(hole, .body = {a, b},\n         .expect = \"lost wake\") /* covers: SCH-03/b */\n"
+        self.write("tests/explore/a.c", scenario)
+        self.fails("tests/explore/a.c:2", "hole passes when a failure is found")
+        self.write("tests/explore/a.c", scenario.replace("expect", "init"))
+        self.assertNotIn("passes when", self.run_tool()[1])
+
     def test_no_kind(self):
         self.write("tests/a_test.c", claim("SCH-03"))
         self.fails("SCH-03", "say the kind")

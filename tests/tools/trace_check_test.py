@@ -298,6 +298,10 @@ class Bad(Base):
     def test_owner_is_nobody(self):
         self.bad(Log().spawn(A).move(A, OWNED), "owner")
 
+    def test_owner_is_another_worker(self):
+        self.good(Log().lives(ACTIVE).spawn(A).move(A, OWNED, worker=1))
+        self.bad(Log().lives(ACTIVE).spawn(A).move(A, OWNED, worker=2), "owner")
+
     def test_owner_has_three(self):
         self.bad(Log().started(A).spawn(B).spawn(C).claim(B).claim(C), "owner")
 

@@ -34,7 +34,7 @@ TEST(closed_before_it_is_listed)	/* covers: LIF-48/f, CHN-43/f, LIF-43/u */
 
 /* The partner has been matched, and its waker stands before the wake, when something else
  * wakes it: it has the element, and is gone when the waker goes on. */
-TEST(a_match_is_seen_through)	/* covers: SCH-59/f, CHN-52/f, RES-19/f */
+TEST(a_match_is_seen_through)	/* covers: SCH-59/f, RES-19/f */
 {
 	NEED_POINTS();
 	for (int sends = 0; sends < 2; sends++) {
@@ -62,6 +62,66 @@ TEST(a_match_is_seen_through)	/* covers: SCH-59/f, CHN-52/f, RES-19/f */
 		CHECK_EQ(sends ? matches.sum : 6, 6);
 		free_chan(c);
 	}
+}
+
+/* The same with a select, whose nodes lie in its frame: when its waker goes on, something else
+ * is there. */
+struct chooser {
+	CCChan *chan[2];
+	int value;
+	cc__a32 chosen, go;
+	struct sleeper s;
+};
+
+static __attribute__((noinline)) int choose(struct chooser *c)
+{
+	const CCCase cases[] = {cc_case_recv(c->chan[0], &c->value, sizeof c->value),
+	                        cc_case_recv(c->chan[1], &c->value, sizeof c->value)};
+
+	return cc_select(cases, 2, CC_FOREVER, NULL);
+}
+
+static __attribute__((noinline)) void overwrite_frames(void)
+{
+	volatile unsigned char room[16384];
+
+	for (size_t i = 0; i < sizeof room; i++)
+		room[i] = 0xa5;
+}
+
+static int choose_and_stay(void *arg)
+{
+	struct chooser *c = arg;
+	const int err = choose(c);
+
+	overwrite_frames();
+	cc__store(&c->chosen, 1, CC__RELEASE);
+	TEST_UNTIL(cc__load(&c->go, CC__ACQUIRE) == 1);
+	return err;
+}
+
+TEST(a_match_of_a_select_is_seen_through)	/* covers: CHN-52/f */
+{
+	struct chooser c = {.chan = {cc_chan_new(sizeof(int), 0), cc_chan_new(sizeof(int), 0)}};
+	struct actor matches;
+	struct point *p;
+
+	NEED_POINTS();
+	sleeper_start(&c.s, NULL, THREAD, choose_and_stay, &c);
+	until_waiting(c.chan[1], CC__RECV, 1);
+	until_parked(&c.s);
+	p = point_hold("wake.before_flush", NULL);
+	start_send(&matches, &threads, c.chan[1], 6, 1, CC_FOREVER);
+	point_until_held(p);
+	cc__unpark(cc__load(&c.s.who, CC__ACQUIRE));
+	TEST_UNTIL(cc__load(&c.chosen, CC__ACQUIRE) == 1);
+	point_release(p);
+	CHECK_EQ(finish(&matches), 0);
+	cc__store(&c.go, 1, CC__RELEASE);
+	CHECK_EQ(sleeper_join(&c.s), 0);
+	CHECK_EQ(c.value, 6);
+	free_chan(c.chan[0]);
+	free_chan(c.chan[1]);
 }
 
 /* ---- two want the same slot ---- */

@@ -212,7 +212,7 @@ static void *post_from_outside(void *arg)
 	return NULL;
 }
 
-TEST(wakes_from_outside_are_not_lost)	/* covers: SCH-77/s, RES-35/s, RES-58/s */
+TEST(wakes_from_outside_are_not_lost)	/* covers: SCH-77/s, RES-58/s */
 {
 	struct office o = {.rt = workers_new(WORKERS, CC_FOREVER)};
 	CCTask t[CROWD];

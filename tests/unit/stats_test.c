@@ -800,11 +800,18 @@ static void run_and_end(const CCConfig *c)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
+/* What the environment says of statistics, and nothing else of it. */
+static CCStatsMode stats_of_environment(const char *text)
+{
+	return with("CC_FIBER_STATS", text).stats;
+}
+
 TEST(report_is_silent_unless_asked_for)	/* covers: SCH-80/u */
 {
 	static struct lines l;
-	const CCConfig c = with_log(&l);
+	CCConfig c = with_log(&l);
 
+	c.stats = stats_of_environment("0");
 	run_and_end(&c);
 	CHECK_EQ(l.n, 0);
 }
@@ -824,7 +831,7 @@ TEST(report_as_text_has_a_line_a_group)	/* covers: SCH-80/u */
 	static struct lines l;
 	CCConfig c = with_log(&l);
 
-	c.stats = CC_STATS_TEXT;
+	c.stats = stats_of_environment("1");
 	run_and_end(&c);
 	REQUIRE_EQ(l.n, 5);
 	CHECK(strncmp(l.text[0], "libccc: workers: workers_base 1, ", 33) == 0);
@@ -864,7 +871,7 @@ TEST(report_as_json_is_one_object)	/* covers: SCH-80/u */
 	CCConfig c = with_log(&l);
 	long long spawned = -1;
 
-	c.stats = CC_STATS_JSON;
+	c.stats = stats_of_environment("json");
 	run_and_end(&c);
 	REQUIRE_EQ(l.n, 1);
 	CHECK_EQ(parse_object(l.text[0], "tasks_spawned", &spawned), sizeof(CCStats) / 8);
@@ -900,7 +907,7 @@ TEST(verbose_start_says_what_is_in_force)	/* covers: SCH-80/u */
 	static struct lines l;
 	CCConfig c = with_log(&l);
 
-	c.verbose = 1;
+	c.verbose = with("CC_VERBOSE", "1").verbose;
 	run_and_end(&c);
 	REQUIRE_EQ(l.n, 1);
 	CHECK(strncmp(l.text[0], "libccc: runtime: 1 worker (at most 1), ", 39) == 0);
