@@ -45,17 +45,12 @@ static cc_time fine(uint32_t coarse)
 	return now - ((cc_time)(cc__coarse(now) - coarse) << 20);
 }
 
-static bool by_engine(enum cc__for what)
-{
-	return (what >= CC__FOR_MUTEX && what <= CC__FOR_WAIT_GROUP) || what == CC__FOR_WORD;
-}
-
 /* What is waited for, by the lock of the list; `engine` may be asked for the word. */
 static uint64_t which_of(enum cc__for what, const struct cc__own *own, bool engine)
 {
 	const uintptr_t lock = (uintptr_t)own->waiter.lock, io = (uintptr_t)own->waiter.io;
 
-	if (by_engine(what))
+	if (cc__for_word(what))
 		return engine ? word_slept_on(own->waiter.io) : 0;
 	switch (what) {
 	case CC__FOR_CHAN:
@@ -125,7 +120,7 @@ bool cc__waits_of_thread(const struct cc__thread *t, struct cc__waits *out)
 	own = copy_of(&t->own);
 	describe_wait(out, &own, cc__word_ticket(word), false);
 	out->deadline = cc__load(&t->deadline, CC__RELAXED);	/* Relaxed: before PARKED */
-	if (by_engine(out->what))
+	if (cc__for_word(out->what))
 		out->which = cc__load(&t->which, CC__RELAXED);	/* Relaxed: likewise */
 	return same_word(&t->parker, word);
 }

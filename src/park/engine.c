@@ -6,6 +6,7 @@
 #include "wait/thread.h"
 
 _Static_assert(sizeof(struct cc__bucket) == 64, "a line each");
+_Static_assert(offsetof(struct cc__sleeper, key.place) == CC__WORD_SLEPT_ON, "cc__thread_sleep");
 
 /* ---- buckets ---- */
 
@@ -110,9 +111,6 @@ int cc__park_sleep(struct cc__bucket *b, struct cc__sleeper *s, cc_time deadline
 		return deadline == CC_NOW ? EAGAIN : ENOMEM;
 	}
 	CC__EVENT(CC__EV_FOR, cc__self(), s->what, s->key.place);
-	/* A thread's stack may be gone when the monitor looks, its record is not. */
-	if (cc__running(cc__thread_here()) == &cc__thread_here()->parker)
-		cc__store(&cc__thread_here()->which, s->key.place, CC__RELAXED);	/* Relaxed: before PARKED */
 	return cc__wait_listed(b, &ops, list, &w, deadline);
 }
 

@@ -100,6 +100,10 @@ static cc_time patience(struct cc__thread *t, cc_time deadline)
 	const cc_time now = cc__now();
 
 	t->own.since = cc__coarse(now);	/* the clock of begin() may be late */
+	if (cc__for_word((enum cc__for)t->waiter.what))	/* Relaxed: before PARKED */
+		cc__store(&t->which,
+		          *(const uint64_t *)(const void *)((const char *)t->waiter.io + CC__WORD_SLEPT_ON),
+		          CC__RELAXED);
 	if (deadline == CC_FOREVER && t->other == NULL && cc__thread_waits_long != NULL)
 		return now + CC__PATIENCE;
 #else

@@ -30,12 +30,21 @@ struct cc__thread {
 	struct cc__futex_other *other;	/* its own: what its wait is on as well, or NULL */
 	/* Of its wait, while it is PARKED; it writes them before. */
 	CC__ATOMIC(cc_time) deadline;
-	CC__ATOMIC(uint64_t) which;	/* the word, if it is one of the park engine */
+	CC__ATOMIC(uint64_t) which;	/* the word, if it is one of the park engine: the monitor
+					 * does not look for it on a stack that may be gone */
 	cc__a32 live;			/* enum cc__thread_life; who makes and drops it */
 	struct cc__thread *next;	/* pool; the pool's lock */
 };
 
 enum cc__thread_life { CC__THREAD_NONE, CC__THREAD_LIVE, CC__THREAD_WORKER };
+
+/* Where io of a wait in the park engine has the address of its word. */
+enum { CC__WORD_SLEPT_ON = 16 };
+
+static inline bool cc__for_word(enum cc__for what)
+{
+	return (what >= CC__FOR_MUTEX && what <= CC__FOR_WAIT_GROUP) || what == CC__FOR_WORD;
+}
 
 /* Every record, those without a thread included, until visit says false.  Any thread. */
 void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg);
