@@ -29,7 +29,7 @@ struct CCStream {
 int cc__stream_wait(const CCStream *s, unsigned event, cc_time deadline);
 
 /* An attempt to read would return EAGAIN, as far as is known, so a call that may wait can leave it
- * out (cc__use_drained). */
+ * out before its first wait (cc__use_drained). */
 bool cc__stream_drained(CCStream *s);
 
 #endif

@@ -23,11 +23,13 @@ static int read_count(size_t *count, size_t n, int err)
 static int fill_more(CCStream *s, size_t want, cc_time deadline)
 {
 	struct cc__buffer *in = &s->in;
+	bool first = deadline != CC_NOW;
 	size_t n;
 	int err;
 
 	do {
-		if (deadline != CC_NOW && cc__stream_drained(s)) {
+		if (first && cc__stream_drained(s)) {
+			first = false;
 			cc__buffer_release(in);
 			continue;
 		}
@@ -49,13 +51,16 @@ static int fill_more(CCStream *s, size_t want, cc_time deadline)
 /* Past the buffer, which is empty, into the caller's memory. */
 static int read_through(CCStream *s, void *to, size_t size, size_t *n, cc_time deadline)
 {
+	bool first = deadline != CC_NOW;
 	int err;
 
 	cc__buffer_release(&s->in);
 	do {
 		*n = 0;
-		if (deadline != CC_NOW && cc__stream_drained(s))
+		if (first && cc__stream_drained(s)) {
+			first = false;
 			continue;
+		}
 		err = s->backend->read(s->object, to, size, n);
 		if (err != EAGAIN)
 			return err == 0 && *n == 0 ? EPIPE : err;
