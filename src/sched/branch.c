@@ -65,8 +65,11 @@ static bool claim_oldest(struct cc__branches *p, const struct cc__sched *s, bool
 	if (!own)
 		cc__fence_heavy();	/* see the drawing */
 	/* Acquire: the record, from the owner's store of the tail. */
-	if (cc__load(&p->par.tail, CC__ACQUIRE) > p->slot + head && p->sched == s)
+	if (cc__load(&p->par.tail, CC__ACQUIRE) > p->slot + head && p->sched == s) {
+		if (cc__watched())
+			cc__happens_after(&p->par.tail);
 		return true;
+	}
 	cc__store(&p->head, head, CC__RELAXED);
 	set_branch_limit(p, p->opened);
 	return false;

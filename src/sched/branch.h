@@ -50,6 +50,14 @@
 #endif
 #define CC_PAR_STORE(a, value) cc__store(a, value, CC__EXPLORE_BRANCH_TAIL)
 #define CC_PAR_FENCE() ((void)0)
+#else
+#include "os/trace.h"
+/* As in the public header, and ThreadSanitizer is told of the release, which it sees in a program
+ * that is compiled with it, but not here. */
+#define CC_PAR_LOAD(a) cc__load(a, CC__RELAXED)
+#define CC_PAR_STORE(a, value) \
+	(cc__watched() ? cc__happens_before(a) : (void)0, cc__store(a, value, CC__RELEASE))
+#define CC_PAR_FENCE() cc__fence_light()
 #endif
 #include <ccc/branch.h>
 

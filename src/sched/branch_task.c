@@ -39,11 +39,15 @@ static struct cc__branches *get_array(struct cc__worker *w)
 	w->spare_branches = NULL;
 	if (p == NULL && (p = cc__slab_get(&arrays)) != NULL && p->par.end == NULL)
 		cc__branches_init(p);
+	if (p != NULL && cc__watched())	/* the program writes the array (ccc/branch.h) */
+		cc__happens_after(p);
 	return p;
 }
 
 static void put_array(struct cc__worker *w, struct cc__branches *p)
 {
+	if (cc__watched())
+		cc__happens_before(p);
 	if (w->spare_branches == NULL)
 		w->spare_branches = p;
 	else
@@ -144,6 +148,8 @@ static int branch_task(void *arg)
 	cc__member_leave(&m, slot);
 	cc__branch_note(b, b->result);
 	CC_POINT("branch.before_over", b);
+	if (cc__watched())
+		cc__happens_before(&b->over);
 	/* Release: all that the branch did, to the acquire in cc__branch_wait.  The last touch of b
 	 * (BRANCH-5). */
 	cc__store(&b->over, 1, CC__RELEASE);
@@ -171,6 +177,8 @@ static bool make_task(struct cc__worker *w, struct cc__branches *p, bool own)
 		cc__frame_put(&w->frames, f);
 		return false;
 	}
+	if (cc__watched())	/* the frame was assigned before its branch was taken */
+		cc__happens_before(&f->parker);
 	cc__frame_begin(f, w->sched, cc__next_id(w->thread) | CC__HANDLE_DETACHED, NULL);
 	if (p->order != 0)
 		cc__fiber_want(f, p->order);
@@ -262,6 +270,8 @@ static void wait_for_branch(struct cc__branch *b)
 	/* Acquire: pairs with the release in branch_task. */
 	while (cc__load(&b->over, CC__ACQUIRE) == 0)
 		cc__park_if(&b->over, 0);
+	if (cc__watched())
+		cc__happens_after(&b->over);
 }
 
 /* What the fork returns when both branches have ended. */

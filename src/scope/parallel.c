@@ -3,14 +3,14 @@
  * A caller that is no fiber runs the whole call as a task of its runtime and waits for it
  * (cc_block_on): its branches run concurrently then, as those of a fiber do, and a caller that is
  * cancelled cancels them. */
-#include <ccc/parallel.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "os/fork.h"
-#include "sched/branch_task.h"
+#include "sched/branch_task.h"	/* before the public header: its CC_PAR_STORE */
 #include "sched/sched.h"
+
+#include <ccc/parallel.h>
 
 /* ---- where a call runs ---- */
 
