@@ -257,6 +257,21 @@ static int run_command(struct client *c)
 
 /* ---- connections ---- */
 
+/* The answer to bytes that are no command, after which nothing more can be understood.  What the
+ * client still sends is read for a second: closing with unread input would reset the connection,
+ * and the client might never see the answer. */
+static int refuse(struct client *c)
+{
+	const cc_time until = cc_after(CC_SEC);
+	char waste[4096];
+
+	cc_try(say_text(c, "-ERR protocol error\r\n"));
+	cc_try(cc_stream_shutdown(c->stream, until));
+	while (cc_stream_read(c->stream, waste, sizeof waste, NULL, until) == 0 && cc_now() < until)
+		continue;
+	return EPROTO;
+}
+
 /* Answers all commands that have arrived.  A command that is not complete has until the deadline,
  * and the answers before it are sent first. */
 static int answer_all(struct client *c)
@@ -270,10 +285,8 @@ static int answer_all(struct client *c)
 		cc_try(cc_stream_peek(c->stream, 0, &data, &size, CC_NOW));
 		if (size == 0)
 			return 0;
-		if ((state = resp_parse(data, size, &command, &used)) == RESP_WRONG) {
-			cc_try(say_text(c, "-ERR protocol error\r\n"));
-			return EPROTO;
-		}
+		if ((state = resp_parse(data, size, &command, &used)) == RESP_WRONG)
+			return refuse(c);
 		if (state == RESP_MORE) {
 			cc_try(cc_stream_flush(c->stream, c->deadline));
 			cc_try(cc_stream_peek(c->stream, used, &data, &size, c->deadline));

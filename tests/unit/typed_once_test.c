@@ -511,7 +511,7 @@ static cc_serve_fn(serve_nothing, int *numbers)
 	return stream == NULL || numbers == NULL;
 }
 
-TEST(serve_on_evaluates_its_arguments_once)	/* covers: RES-67/u */
+TEST(serve_on_evaluates_its_arguments_once)
 {
 	static int numbers[MANY];
 	static const CCServeOptions options[MANY];
@@ -520,4 +520,68 @@ TEST(serve_on_evaluates_its_arguments_once)	/* covers: RES-67/u */
 
 	CHECK_EQ(cc_serve_on(listeners[l++], serve_nothing, &numbers[n++], &options[o++]), EBADF);
 	CHECK_EQ(l * 100 + n * 10 + o, 111);
+}
+
+/* ---- fork and join ---- */
+
+static cc_par_fn(add, const int *from; int *to;)
+{
+	*self->to += *self->from;
+	return 0;
+}
+
+static cc_range_fn(mark_range, int *marks;)
+{
+	for (size_t i = from; i < to; i++)
+		self->marks[i]++;
+	return 0;
+}
+
+static cc_fold_fn(add_all, long, const int *v;)
+{
+	for (size_t i = from; i < to; i++)
+		*into += self->v[i];
+	return 0;
+}
+
+static cc_join_fn(add_all)
+{
+	(void)self;
+	*into += *other;
+	return 0;
+}
+
+TEST(par_evaluates_the_captures_of_its_branches_once)
+{
+	const int from[MANY] = {1, 10, 100, 1000};
+	int to[MANY] = {0}, f = 0, g = 0, s = 0, t = 0;
+
+	CHECK_EQ(cc_par2((add, .from = &from[f++], .to = &to[s++]),
+	                 (add, .from = &from[1 + g++], .to = &to[1 + t++])), 0);
+	CHECK_EQ(f * 1000 + g * 100 + s * 10 + t, 1111);
+	CHECK_EQ(to[0] * 100 + to[1], 110);
+	f = g = s = 0;
+	CHECK_EQ(cc_par((add, .from = &from[f++], .to = &to[1]),
+	                (add, .from = &from[g++], .to = &to[2]),
+	                (add, .from = &from[s++], .to = &to[3])), 0);
+	CHECK_EQ(f * 100 + g * 10 + s, 111);
+	CHECK_EQ(to[1] * 100 + to[2] * 10 + to[3], 1111);
+}
+
+TEST(par_ranges_evaluate_their_arguments_once)
+{
+	static int marks[MANY][MANY];
+	const int v[MANY] = {1, 2, 3, 4}, *values[MANY] = {v, v + 1, v + 2, v + 3};
+	const size_t from[MANY] = {1, 2, 0, 0}, to[MANY] = {3, 4, 4, 4}, grain[MANY] = {1, 2, 3, 4};
+	long sums[MANY] = {0};
+	int f = 0, t = 0, g = 0, m = 0, r = 0;
+
+	CHECK_EQ(cc_par_for(from[f++], to[t++], grain[g++], mark_range, .marks = marks[m++]), 0);
+	CHECK_EQ(f * 1000 + t * 100 + g * 10 + m, 1111);
+	CHECK_EQ(marks[0][0] * 1000 + marks[0][1] * 100 + marks[0][2] * 10 + marks[0][3], 110);
+	f = t = g = m = 0;
+	CHECK_EQ(cc_par_reduce(from[f++], to[t++], grain[g++], &sums[r++], add_all,
+	                       .v = values[m++]), 0);
+	CHECK_EQ(f * 10000 + t * 1000 + g * 100 + r * 10 + m, 11111);
+	CHECK_EQ(sums[0], 5);
 }
