@@ -524,7 +524,7 @@ TEST(serve_on_evaluates_its_arguments_once)
 
 /* ---- fork and join ---- */
 
-static cc_par_fn(add, const int *from; int *to;)
+static cc_par_fn(add_to, const int *from; int *to;)
 {
 	*self->to += *self->from;
 	return 0;
@@ -556,14 +556,14 @@ TEST(par_evaluates_the_captures_of_its_branches_once)
 	const int from[MANY] = {1, 10, 100, 1000};
 	int to[MANY] = {0}, f = 0, g = 0, s = 0, t = 0;
 
-	CHECK_EQ(cc_par2((add, .from = &from[f++], .to = &to[s++]),
-	                 (add, .from = &from[1 + g++], .to = &to[1 + t++])), 0);
+	CHECK_EQ(cc_par2((add_to, .from = &from[f++], .to = &to[s++]),
+	                 (add_to, .from = &from[1 + g++], .to = &to[1 + t++])), 0);
 	CHECK_EQ(f * 1000 + g * 100 + s * 10 + t, 1111);
 	CHECK_EQ(to[0] * 100 + to[1], 110);
 	f = g = s = 0;
-	CHECK_EQ(cc_par((add, .from = &from[f++], .to = &to[1]),
-	                (add, .from = &from[g++], .to = &to[2]),
-	                (add, .from = &from[s++], .to = &to[3])), 0);
+	CHECK_EQ(cc_par((add_to, .from = &from[f++], .to = &to[1]),
+	                (add_to, .from = &from[g++], .to = &to[2]),
+	                (add_to, .from = &from[s++], .to = &to[3])), 0);
 	CHECK_EQ(f * 100 + g * 10 + s, 111);
 	CHECK_EQ(to[1] * 100 + to[2] * 10 + to[3], 1111);
 }
