@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "os/census.h"
+#include "os/tools.h"
 
 /* What the kernel counts is what the process has: not with the thread of ThreadSanitizer, nor in
  * an emulator that has threads of its own. */
