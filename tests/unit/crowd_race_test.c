@@ -183,7 +183,7 @@ static int play(void *arg)
 	return 0;
 }
 
-TEST(pairs_with_deadlines_play_to_the_end)	/* covers: WKG-07/s, RES-17/s */
+TEST(pairs_with_deadlines_play_to_the_end)	/* covers: RES-17/s */
 {
 	static const cc_time waits[] = {CC_FOREVER, USUAL};
 
