@@ -145,19 +145,6 @@ CC_API CC_MUST_CHECK int cc_fd_send_file(int fd, int file, int64_t offset, size_
  * Any thread.  Never parks. */
 CC_API int cc_fd_shutdown(int fd, unsigned directions);
 
-/* Closes `fd` and ends the calls of this header and of <ccc/net.h> that wait for it, and those of
- * cc_wait_fd in fibers, with EBADF.  None of them uses the number again, so none can meet another
- * file that gets it.  close(2) itself takes as long as the file wants, as with SO_LINGER.
- *
- * A thread outside of any fiber that waits in cc_wait_fd is not woken (fd.h).
- *
- * Returns 0, or
- *   EBADF         `fd` is not open, or another call closes it
- *   EIO, ENOSPC   the file could not be written; the descriptor is closed
- *
- * Any thread.  Never parks. */
-CC_API int cc_fd_close(int fd);
-
 #ifdef __cplusplus
 }
 #endif

@@ -659,6 +659,26 @@ ALL_COLUMNS(wait_fd_read, .open = open_pipe, .make = make_wait_read, .close = cl
 ALL_COLUMNS(wait_fd_write, .open = open_full_pipe, .make = make_wait_write, .close = close_pipe,
             .unlisted = true)
 
+static int make_fd_ready(struct scene *s, cc_time deadline)
+{
+	unsigned ready = 9;
+	const int err = cc_fd_ready(s->fd[0], CC_FD_READ, &ready, deadline);
+
+	CHECK_EQ(ready, 9);
+	return err;
+}
+ALL_COLUMNS(fd_ready, .open = open_pipe, .make = make_fd_ready, .close = close_pipe,
+            .unlisted = true)
+
+static int make_select_fd(struct scene *s, cc_time deadline)
+{
+	const CCCase c[] = {cc_case_fd(s->fd[0], CC_FD_READ, NULL),
+	                    cc_case_fd(s->fd[1], CC_FD_READ, NULL)};
+
+	return cc_select(c, 2, deadline, NULL);
+}
+ALL_COLUMNS(select_fd, .open = open_pipe, .make = make_select_fd, .close = close_pipe)
+
 static int make_fd_read(struct scene *s, cc_time deadline)
 {
 	size_t n = 7;
