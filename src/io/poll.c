@@ -434,7 +434,7 @@ static void take_ready(struct cc__poll *p, struct cc__waitq *q, struct cc__batch
 }
 
 /* Under the record's lock: the first waiters, whatever they wait for, a batch at most. */
-static void take_all(struct cc__poll *p, struct cc__waitq *q, struct cc__batch *b,
+static void take_each(struct cc__poll *p, struct cc__waitq *q, struct cc__batch *b,
                      enum cc__reason reason, int result)
 {
 	while (q->head != NULL && !cc__batch_full(b))
@@ -449,7 +449,7 @@ static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 
 	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
-	take_all(p, q, &batch, CC__REASON_SIGNAL, 0);
+	take_each(p, q, &batch, CC__REASON_SIGNAL, 0);
 	cc__unlock(&q->lock);
 	more = cc__batch_full(&batch);
 	cc__batch_flush(&batch);
@@ -571,7 +571,7 @@ static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 	r->q.user = 0;
 	r->tag++;	/* a report on its way is dropped */
 	report_counts(r);
-	take_all(p, &r->q, b, CC__REASON_CLOSE, EBADF);
+	take_each(p, &r->q, b, CC__REASON_CLOSE, EBADF);
 	cc__unlock(&r->q.lock);
 }
 

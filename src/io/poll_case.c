@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "io/poll.h"
+#include "os/fork.h"
 
 /* ---- the poll of threads ---- */
 
@@ -26,7 +27,7 @@ static const CCAllocator allocator = {alloc_zeroed, release, NULL};
 static struct cc__poll threads_poll = {.allocator = &allocator};
 
 /* A second thread finds the first one there and ends. */
-static void serve(void *unused)
+static void attend_threads(void *unused)
 {
 	struct cc__poll *p = &threads_poll;
 
@@ -36,6 +37,17 @@ static void serve(void *unused)
 	while (cc__poll_unattended(p));
 }
 
+/* A child has no such thread, and shares the descriptors of the poll with its parent: it must not
+ * use the poll, whenever it was forked. */
+static void watch_forks(void)
+{
+	static cc__a32 watched;
+
+	/* Relaxed: the exchange picks one caller. */
+	if (cc__xchg(&watched, 1, CC__RELAXED) == 0)
+		cc__fork_watch();
+}
+
 static int attend(struct cc__poll *p)
 {
 	struct cc__os_thread thread;
@@ -43,53 +55,54 @@ static int attend(struct cc__poll *p)
 
 	if (!cc__poll_unattended(p))
 		return 0;
-	if ((err = cc__thread_start(&thread, serve, NULL, "cc-select")) == 0)
+	watch_forks();
+	if ((err = cc__thread_start(&thread, attend_threads, NULL, "cc-select")) == 0)
 		cc__thread_detach(thread);
 	return err;
 }
 
 /* ---- the case ---- */
 
-static bool is_thread(void)
+static bool called_by_thread(void)
 {
 	return cc__poll_here() == NULL;
 }
 
 static struct cc__poll *poll_of_caller(void)
 {
-	return is_thread() ? &threads_poll : cc__poll_here();
+	return called_by_thread() ? &threads_poll : cc__poll_here();
 }
 
-static int list(struct cc__poll *p, int fd, struct cc__waiter *w)
+static int list_fd(struct cc__poll *p, int fd, struct cc__waiter *w)
 {
 	int err;
 
 	if ((err = cc__poll_list(p, fd, w)) != 0)
 		return err == EPERM ? 0 : err;
-	if (!is_thread() || (err = attend(p)) == 0)
+	if (!called_by_thread() || (err = attend(p)) == 0)
 		return EINPROGRESS;
 	cc__poll_unlist(p, w);
 	return err;
 }
 
 /* False: it is over already, and decides the group unless another case has. */
-static bool publish(void *object, struct cc__waiter *w)
+static bool publish_fd(void *object, struct cc__waiter *w)
 {
 	int err;
 
 	if (w->lock != NULL)
 		return cc__poll_is_listed(w);
-	if ((err = list(poll_of_caller(), *(const int *)object, w)) == EINPROGRESS)
+	if ((err = list_fd(poll_of_caller(), *(const int *)object, w)) == EINPROGRESS)
 		return true;
 	w->result = err;
 	cc__group_claim(w->group, w->index);
 	return false;
 }
 
-static bool unpublish(void *object, struct cc__waiter *w)
+static bool unpublish_fd(void *object, struct cc__waiter *w)
 {
 	(void)object;
 	return w->lock != NULL && cc__poll_unlist(poll_of_caller(), w);
 }
 
-const struct cc__waitable_ops cc__fd_case_ops = {NULL, publish, unpublish};
+const struct cc__waitable_ops cc__fd_case_ops = {NULL, publish_fd, unpublish_fd};
