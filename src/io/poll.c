@@ -146,17 +146,25 @@ static unsigned wanted_by(const struct cc__waiter *w)
 	return (unsigned)(uintptr_t)w->io;
 }
 
-/* What the listed waiters wait for, all together. */
-static unsigned wanted(const struct cc__waitq *q)
+static unsigned sum_of_wanted(const struct cc__waitq *q)
 {
 	const struct cc__waiter *w = q->head;
 	unsigned events = 0;
 
-	if (w != NULL)
-		do
-			events |= wanted_by(w);
-		while ((w = w->next) != q->head && events != (CC_FD_READ | CC_FD_WRITE));
+	do
+		events |= wanted_by(w);
+	while ((w = w->next) != q->head && events != (CC_FD_READ | CC_FD_WRITE));
 	return events;
+}
+
+/* What the listed waiters wait for, all together, or more: what they are registered for (P1), without
+ * a walk through a long list.  A report that concerns none of them shows what is too much
+ * (left_over). */
+static unsigned wanted(const struct cc__poll_record *r)
+{
+	if (r->q.head == NULL)
+		return 0;
+	return r->q.user != 0 ? r->q.user & (CC_FD_READ | CC_FD_WRITE) : sum_of_wanted(&r->q);
 }
 
 /* The next wait of cc__poll_wait_since need not ask the kernel. */
@@ -179,7 +187,7 @@ static int register_fd(struct cc__poll *p, struct cc__poll_record *r, int fd, ui
                        unsigned events)
 {
 	const bool known = r->q.user != 0 && r->file == word;
-	unsigned how = events | wanted(&r->q);
+	unsigned how = events;
 	int err = ENOENT;
 
 	if (word & CC__FD_MADE)
@@ -235,7 +243,7 @@ static int prepare_wait(struct cc__poll *p, struct cc__poll_record *r, int fd, u
 		return EAGAIN;
 	if (since != NULL && stays_registered(r, word, events))
 		return 0;
-	return register_fd(p, r, fd, word, events);
+	return register_fd(p, r, fd, word, events | wanted(r));
 }
 
 /* *taken: a waker took us off the list. */
@@ -456,10 +464,13 @@ static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 	return more;
 }
 
-/* Under the record's lock: what has to be registered again after a report. */
-static unsigned left_over(const struct cc__poll_record *r, const struct cc__batch *b)
+/* Under the record's lock: what has to be registered again after a report.  Unless the batch was too
+ * small, nobody is left who waits for what was reported. */
+static unsigned left_over(const struct cc__poll_record *r, const struct cc__batch *b, unsigned ready)
 {
-	return (r->q.user & CC__POLLER_EDGE) == 0 || cc__batch_full(b) ? wanted(&r->q) : 0;
+	if (cc__batch_full(b))
+		return wanted(r);
+	return (r->q.user & CC__POLLER_EDGE) == 0 ? wanted(r) & ~ready : 0;
 }
 
 /* Under the record's lock; `refused`: the waiters that are left cannot be registered for. */
@@ -472,7 +483,7 @@ static void take_report(struct cc__poll *p, struct cc__poll_record *r,
 	if (e->ready & CC__POLLER_LAST)
 		r->q.user |= LAST;
 	take_ready(p, &r->q, b, e->ready);
-	if ((rest = left_over(r, b)) != 0)
+	if ((rest = left_over(r, b, e->ready)) != 0)
 		*refused = register_fd(p, r, e->fd, r->file, rest) != 0;
 }
 

@@ -225,3 +225,26 @@ TEST(fd_echo_server)
 	CHECK_EQ(close(listener), 0);
 	host_end(&h);
 }
+
+static int wait_for_ever(void *fd)
+{
+	return cc_wait_fd(*(int *)fd, CC_FD_READ, CC_FOREVER);
+}
+
+/* One list of so many: a wait must not walk through it. */
+TEST(fd_many_waiters_of_one_descriptor)
+{
+	enum { WAITERS = 20000 };
+	struct host h;
+	CCNursery n;
+
+	host_begin(&h);
+	CHECK_EQ(cc_nursery_init(&n, &(CCNurseryOptions){.runtime = h.rt}), 0);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQ(cc_nursery_spawn(&n, NULL, wait_for_ever, &h.end[0]), 0);
+	TEST_UNTIL(cc__poll_waiting(h.poll) == WAITERS);
+	put(h.end[1]);
+	CHECK_EQ(cc_nursery_join(&n), 0);
+	CHECK_EQ(cc__poll_waiting(h.poll), 0);
+	host_end(&h);
+}
