@@ -170,6 +170,8 @@
  *              lines++;
  *      cc_on_task(worker, &result)
  *              printf("it returned %d\n", result);
+ *      cc_on_fd(socket, CC_FD_READ | CC_FD_WRITE, &ready)
+ *              err = serve(socket, ready);     // fd.h; cc_on_signal: signal.h
  *      cc_on_closed(numbers)
  *              numbers.chan = NULL;            // switches that case off
  *      cc_on_timeout(cc_after(CC_SEC))
@@ -197,6 +199,8 @@
 	            : cc_match_closed(&cc_matching))
 #define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
 #define cc_on_token(token) CC_ON(cc_case_token(token))
+#define cc_on_fd(fd, events, ready) CC_ON(cc_case_fd(fd, events, ready))
+#define cc_on_signal(signals, which) CC_ON(cc_case_signal(signals, which))
 #define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
 #define cc_on_default() CC_ON(cc_case_default())
 

@@ -355,6 +355,10 @@ static const char *kind_name(const CCCase *c)
 		return "end of a task";
 	case CC_CASE_TOKEN:
 		return "token";
+	case CC_CASE_FD:
+		return "descriptor";
+	case CC_CASE_SIGNAL:
+		return "signal";
 	case CC_CASE_TIMEOUT:
 		return "timeout";
 	case CC_CASE_DEFAULT:

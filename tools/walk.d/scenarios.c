@@ -137,8 +137,7 @@ QUIET static int descriptor(void *arg)
 	if (write(ends[1], "", 1) != 1)
 		return 1;
 	must(cc_task_join(t, cc_after(10 * CC_SEC), NULL));
-	(void)cc_fd_forget(ends[0]);
-	close(ends[0]);
+	(void)cc_fd_close(ends[0]);
 	close(ends[1]);
 	return 0;
 }
