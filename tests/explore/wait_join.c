@@ -30,7 +30,8 @@ static struct cc__fiber *begin(int which, bool detached)
 {
 	struct cc__fiber *f = cc__frame_get(NULL);
 
-	cc__frame_begin(f, &home, ((uint64_t)which + 1) | (detached ? CC__HANDLE_DETACHED : 0), NULL);
+	cc__frame_begin(f, &home, NULL);
+	cc__frame_show(f, ((uint64_t)which + 1) | (detached ? CC__HANDLE_DETACHED : 0));
 	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
 	cc__word_publish(&f->parker);
 	cc__word_claim(&f->parker, 1);
