@@ -48,6 +48,12 @@ static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, 
 		return owned_makes_sense(o, size, capacity) ? &cc__owned : NULL;
 	case CC_CHAN_KIND_ORDERED:
 		return size >= sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
+	case CC_CHAN_KIND_BROADCAST:
+		return capacity > 0 && o->drop == NULL ? &cc__broadcast : NULL;
+	case CC_CHAN_KIND_WATCH:
+		return capacity == 1 && o->drop == NULL && o->mode == CC_CHAN_MODE_BLOCK
+		           ? &cc__broadcast
+		           : NULL;
 	}
 	return NULL;
 }
@@ -82,8 +88,8 @@ static void choose_way(CCChan *c)
 	c->by_lock = c->watch == 0 && lock;
 }
 
-static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                    const CCChanOptions *o)
+CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                      const CCChanOptions *o)
 {
 	CCChan *c = cc__slab_get(kind->heads);
 
@@ -132,7 +138,7 @@ int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptio
 	/* Before anybody uses the pair (R3).
 	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
 	cc__fence_heavy_start();
-	*out = make(kind, size, capacity, options);
+	*out = cc__chan_make(kind, size, capacity, options);
 	return *out != NULL ? 0 : ENOMEM;
 }
 
