@@ -38,6 +38,7 @@
 #include <ccc/chan.h>
 
 #include "base/lock.h"
+#include "base/place.h"
 #include "base/slab.h"
 #include "wait/wait.h"
 
@@ -139,6 +140,7 @@ struct CCChan {
 	CCAllocator allocator;	/* where they come from */
 	CCChanOptions options;
 	char name[16];
+	uintptr_t place;	/* constant; where it was created (base/place.h) */
 	CCChan *link;	/* the slab's */
 	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
 	bool telling;	/* a close is between two batches.  The lock */

@@ -83,7 +83,7 @@ static void choose_way(CCChan *c)
 }
 
 static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                    const CCChanOptions *o)
+                    const CCChanOptions *o, uintptr_t place)
 {
 	CCChan *c = cc__slab_get(kind->heads);
 
@@ -97,7 +97,8 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	c->options = *o;
 	c->allocator = *cc__allocator_of(o->runtime);
 	c->guard = NULL;
-	c->name[0] = '\0';
+	c->place = place;
+	cc__place_name(place, c->name, sizeof c->name);
 	if (o->name != NULL)
 		memcpy(c->name, o->name, strlen(o->name) + 1);
 	if (!get_slots(c)) {
@@ -116,7 +117,8 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	return c;
 }
 
-int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+static int create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                  uintptr_t place)
 {
 	static const CCChanOptions none;
 	const struct cc__chan_kind *kind;
@@ -132,15 +134,27 @@ int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptio
 	/* Before anybody uses the pair (R3).
 	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
 	cc__fence_heavy_start();
-	*out = make(kind, size, capacity, options);
+	*out = make(kind, size, capacity, options, place);
 	return *out != NULL ? 0 : ENOMEM;
+}
+
+int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+{
+	return create(out, size, capacity, options, CC__PLACE_HERE());
 }
 
 CCChan *cc_chan_new(size_t size, size_t capacity)
 {
 	CCChan *c;
 
-	return cc_chan_create(&c, size, capacity, NULL) == 0 ? c : NULL;
+	return create(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
+}
+
+CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options, const char *place)
+{
+	CCChan *c;
+
+	return create(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
 }
 
 /* Somebody waits, or is seen to be at work. */

@@ -179,9 +179,10 @@ bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake
 
 void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 {
-	name->text[0] = '\0';
 	if (f->home & CC__HOME_NAMED)
 		memcpy(name->text, f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX, CC__NAME_MAX);
+	else
+		cc__place_name(cc__fiber_place(f), name->text, sizeof name->text);
 }
 
 struct cc__debug_name cc__debug_name(const void *who)
