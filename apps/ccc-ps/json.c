@@ -15,12 +15,25 @@ static void put_string(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void put_symbol(const struct view *v, const char *key, uint64_t address, bool call)
+static void put_place(const struct view *v, const char *key, uint64_t place)
 {
-	if (address == 0 || v->symbols == NULL)
+	char name[64], line[200];
+
+	text_place(v, place, name, sizeof name, line, sizeof line);
+	if (line[0] == '\0')
 		return;
 	fprintf(v->out, ",\"%s\":", key);
-	put_string(v->out, symbols_name(v->symbols, address, call));
+	put_string(v->out, line);
+}
+
+/* The name alone: quotes are of the text. */
+static void put_name(const struct view *v, const struct fiber *f)
+{
+	char name[64], line[8];
+
+	text_place(v, f->name[0] == '\0' && f->id != 0 ? f->place : 0, name, sizeof name, line,
+	           sizeof line);
+	put_string(v->out, f->name[0] != '\0' ? f->name : name);
 }
 
 static void put_process(const struct view *v)
@@ -64,7 +77,7 @@ static void put_nurseries(const struct view *v)
 		        ",\"policy\":\"%s\",\"children\":%" PRIu64 ",\"sealed\":%s,\"cancelled\":%s,"
 		        "\"error\":%d", n->address, n->owner_id, policies[n->policy], n->children,
 		        n->sealed ? "true" : "false", n->cancelled ? "true" : "false", n->error);
-		put_symbol(v, "made_by", n->place, true);
+		put_place(v, "made_at", n->place);
 		fputs("}\n", v->out);
 	}
 }
@@ -75,7 +88,7 @@ static void put_fiber(const struct view *v, const struct group *g)
 
 	fprintf(v->out, "{\"kind\":\"%s\",\"id\":%" PRIu64 ",\"name\":", f->id != 0 ? "fiber" : "thread",
 	        f->id);
-	put_string(v->out, f->name);
+	put_name(v, f);
 	fprintf(v->out, ",\"state\":\"%s\",\"wait\":\"%s\",\"object\":\"0x%" PRIx64 "\",\"task\":%" PRIu64
 	        ",\"nursery\":\"0x%" PRIx64 "\",\"function\":\"0x%" PRIx64 "\",\"since_ns\":%lld",
 	        text_state(f), wait_names[f->wait], f->object, f->task, f->nursery, f->function,
@@ -83,8 +96,11 @@ static void put_fiber(const struct view *v, const struct group *g)
 	if (f->deadline != NEVER)
 		fprintf(v->out, ",\"deadline_ns\":%lld", (long long)(f->deadline - v->s->now));
 	fprintf(v->out, ",\"worker\":%u,\"daemon\":%s", f->worker, f->daemon ? "true" : "false");
-	put_symbol(v, "runs", f->function, false);
-	put_symbol(v, "spawned_by", f->place, true);
+	if (f->function != 0 && v->symbols != NULL) {
+		fputs(",\"runs\":", v->out);
+		put_string(v->out, symbols_name(v->symbols, f->function, false));
+	}
+	put_place(v, "spawned_at", f->place);
 	if (v->stacks) {
 		fputs(",\"stack\":[", v->out);
 		for (unsigned i = 0; i < g->frames; i++) {

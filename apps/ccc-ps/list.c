@@ -100,7 +100,7 @@ static bool make_row(const struct view *v, const struct group *g, struct row *ro
 
 		snprintf(text[0] + n, CELL - n, " +%" PRIu64 " more", g->count - 1);
 	}
-	text_name(f, text[1], CELL);
+	text_name(v, f, text[1], CELL);
 	snprintf(text[2], CELL, "%s", text_state(f));
 	if (f->state == STATE_RUNNING && f->worker != 0)
 		snprintf(text[2], CELL, "running on %u", f->worker);
@@ -206,7 +206,7 @@ static void print_stack(const struct view *v, const struct group *g)
 	char name[64], wait[CELL];
 	unsigned from, to;
 
-	text_name(g->first, name, sizeof name);
+	text_name(v, g->first, name, sizeof name);
 	text_wait(v, g->first, wait, sizeof wait);
 	fprintf(v->out, "\n%s", colour_of(v, g->first));
 	if (g->first->id == 0)
@@ -218,6 +218,9 @@ static void print_stack(const struct view *v, const struct group *g)
 		fprintf(v->out, " and %" PRIu64 " more like this", g->count - 1);
 	fprintf(v->out, ": %s%s%s%s\n", text_state(g->first), *wait != '\0' ? ", waits " : "", wait,
 	        colour_off(v));
+	text_place(v, g->count == 1 ? g->first->place : 0, name, sizeof name, wait, sizeof wait);
+	if (*wait != '\0')
+		fprintf(v->out, "    (spawned at %s)\n", wait);
 	text_frames(v, g->pc, g->frames, &from, &to);
 	for (unsigned i = from; i < to; i++)
 		fprintf(v->out, "    %s\n", symbols_name(v->symbols, g->pc[i], true));

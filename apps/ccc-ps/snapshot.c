@@ -138,6 +138,8 @@ static void read_frame(const struct layout *l, struct fiber *f, const unsigned c
 	f->runtime = home & ~l->home_mask.value;
 	f->stack = field(o, l->fiber_stack);
 	f->place = field(o, l->fiber_place);
+	if (f->place == (f->address | 1))	/* a timer lies there */
+		f->place = 0;
 	f->since = NO_TIME;
 	f->deadline = NEVER;
 	if (f->stack < l->stack_orders.value)

@@ -40,15 +40,38 @@ static size_t printable(const char *name, char *text, size_t size)
 	return n;
 }
 
-void text_name(const struct fiber *f, char *text, size_t size)
+void text_place(const struct view *v, uint64_t place, char *name, size_t name_size, char *line,
+                size_t line_size)
 {
-	text[0] = '\0';
-	if (f->name[0] != '\0' && size > NAME + 2) {
-		const size_t n = printable(f->name, text + 1, size - 2);
+	char text[256], *space;
 
-		text[0] = '\'';
-		memcpy(text + 1 + n, "'", 2);
+	snprintf(name, name_size, "%s", "");
+	snprintf(line, line_size, "%s", "");
+	if (place == 0 || place == UINT64_MAX)
+		return;
+	if (place >> 63 == 0) {	/* a return address */
+		if (v->symbols != NULL)
+			snprintf(line, line_size, "%s", symbols_name(v->symbols, place, true));
+		return;
 	}
+	memory_get(v->m, ~place, text, sizeof text - 1);	/* "NAME FILE:LINE" */
+	text[sizeof text - 1] = '\0';
+	if ((space = strchr(text, ' ')) == NULL)
+		return;
+	*space = '\0';
+	printable(text, name, name_size);
+	printable(space + 1, line, line_size);
+}
+
+void text_name(const struct view *v, const struct fiber *f, char *text, size_t size)
+{
+	char name[64], line[8];
+
+	if (f->name[0] != '\0')
+		printable(f->name, name, sizeof name);
+	else
+		text_place(v, f->id != 0 ? f->place : 0, name, sizeof name, line, sizeof line);
+	snprintf(text, size, *name != '\0' ? "'%s'" : "%s", name);
 }
 
 void text_time(int64_t span, char *text, size_t size)
@@ -68,7 +91,7 @@ void text_time(int64_t span, char *text, size_t size)
 void text_wait(const struct view *v, const struct fiber *f, char *text, size_t size)
 {
 	const struct channel *c = NULL;
-	char when[32], name[64] = "";
+	char when[32], chan[40] = "", line[200] = "", name[64] = "";
 	size_t n;
 
 	snprintf(text, size, "%s", waits[f->wait]);
@@ -76,9 +99,12 @@ void text_wait(const struct view *v, const struct fiber *f, char *text, size_t s
 		snprintf(text, size, "to begin");
 	if (f->wait == WAIT_RECV || f->wait == WAIT_SEND)
 		c = snapshot_channel(v->s, f->object);
-	if (c != NULL && c->name[0] != '\0') {
-		printable(c->name, when, sizeof when);
-		snprintf(name, sizeof name, " '%s'", when);
+	if (c != NULL) {
+		text_place(v, c->place, chan, sizeof chan, line, sizeof line);
+		if (c->name[0] != '\0')
+			printable(c->name, chan, sizeof chan);
+		if (chan[0] != '\0')
+			snprintf(name, sizeof name, " '%s'", chan);
 	}
 	n = strlen(text);
 	if (f->wait == WAIT_TASK)
@@ -86,8 +112,8 @@ void text_wait(const struct view *v, const struct fiber *f, char *text, size_t s
 	else if (f->object != 0)
 		snprintf(text + n, size - n, " 0x%" PRIx64 "%s", f->object, name);
 	n = strlen(text);
-	if (c != NULL && c->place != 0 && v->symbols != NULL)
-		snprintf(text + n, size - n, " made by %s", symbols_name(v->symbols, c->place, true));
+	if (line[0] != '\0')
+		snprintf(text + n, size - n, ", created at %s", line);
 	n = strlen(text);
 	if (f->deadline != NEVER && (f->wait != WAIT_NONE || f->state == STATE_QUEUED)) {
 		text_time(f->deadline - v->s->now, when, sizeof when);

@@ -76,7 +76,7 @@ static void print_fiber(const struct tree *t, const struct group *g, unsigned de
 	const struct fiber *f = g->first;
 	char name[64], wait[LINE], since[32] = "";
 
-	text_name(f, name, sizeof name);
+	text_name(t->v, f, name, sizeof name);
 	text_wait(t->v, f, wait, sizeof wait);
 	if (f->since != NO_TIME)
 		text_time(t->v->s->now > f->since ? t->v->s->now - f->since : 0, since, sizeof since);
@@ -133,6 +133,7 @@ static void print_nursery(struct tree *t, const struct nursery *n, unsigned dept
 	static const char *const policies[] = {"the first error cancels it", "supervises",
 	                                       "the first success ends it"};
 	size_t first = first_child(t, n->address), end = first;
+	char name[40], line[200];
 
 	fprintf(t->v->out, "%*snursery 0x%" PRIx64 ": %" PRIu64 " child%s, %s", (int)depth * 2, "",
 	        n->address, n->children, n->children == 1 ? "" : "ren", policies[n->policy]);
@@ -142,8 +143,9 @@ static void print_nursery(struct tree *t, const struct nursery *n, unsigned dept
 		fprintf(t->v->out, ", error: %s", strerror(n->error));
 	if (n->sealed)
 		fputs(", is being joined", t->v->out);
-	if (n->place != 0 && t->v->symbols != NULL)
-		fprintf(t->v->out, ", made by %s", symbols_name(t->v->symbols, n->place, true));
+	text_place(t->v, n->place, name, sizeof name, line, sizeof line);
+	if (line[0] != '\0')
+		fprintf(t->v->out, ", created at %s", line);
 	fputc('\n', t->v->out);
 	while (end < t->children && t->child[end]->nursery == n->address)
 		end++;

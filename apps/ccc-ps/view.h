@@ -49,12 +49,16 @@ void groups_free(struct groups *g);
 /* text.c */
 void text_wait(const struct view *v, const struct fiber *f, char *text, size_t size);
 void text_time(int64_t span, char *text, size_t size);
-void text_name(const struct fiber *f, char *text, size_t size);	/* 'name', printable, or "" */
+/* 'name', printable, or "". */
+void text_name(const struct view *v, const struct fiber *f, char *text, size_t size);
+/* The name and the line of a place (docs/description.md); "" if they are not known. */
+void text_place(const struct view *v, uint64_t place, char *name, size_t name_size, char *line,
+                size_t line_size);
 const char *text_function(const struct view *v, const struct fiber *f);
 const char *text_state(const struct fiber *f);
 const char *colour_of(const struct view *v, const struct fiber *f);
 const char *colour_off(const struct view *v);
-/* Frames of the library that say nothing, from both ends: which are left. */
+/* Which frames are left without those of the library at both ends. */
 void text_frames(const struct view *v, const uint64_t *pc, unsigned frames, unsigned *from,
                  unsigned *to);
 void view_head(const struct view *v);
