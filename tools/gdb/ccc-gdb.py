@@ -12,6 +12,7 @@ needs no debug information and nothing of it is called.  docs/ccc-ps.md says how
 """
 import re
 import struct
+import time
 
 import gdb
 import gdb.unwinder
@@ -187,6 +188,12 @@ class Nursery:
         self.place = layout.at("nursery.place", address)
 
 
+def is_native():
+    """The process runs on this machine."""
+    connection = getattr(gdb.selected_inferior(), "connection", None)
+    return connection is not None and connection.type == "native"
+
+
 class Snapshot:
     """All that the process has, at the moment at which it is stopped."""
 
@@ -223,8 +230,10 @@ class Snapshot:
             chunk = l.at("chunk.next", chunk)
 
     def clock(self):
-        """The process's clock: what a worker or a monitor has last read."""
+        """The process's clock.  Of a core, what a worker or a monitor has last read of it."""
         l = self.layout
+        if is_native():
+            return time.monotonic_ns()
         runtime, now = l.memory.word(l["runtimes"]), 0
         for _ in range(1024):
             if runtime == 0:
