@@ -40,6 +40,7 @@
 #include <ccc/chan.h>
 
 #include "base/lock.h"
+#include "base/place.h"
 #include "base/slab.h"
 #include "wait/wait.h"
 
@@ -144,6 +145,7 @@ struct CCChan {
 	CCAllocator allocator;	/* where they come from */
 	CCChanOptions options;
 	char name[16];
+	uintptr_t place;	/* constant; where it was created (base/place.h) */
 	CCChan *link;	/* the slab's */
 	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
 	/* Of a subscription: the broadcast channel it receives from.  Otherwise NULL. */
@@ -175,7 +177,10 @@ extern const struct cc__chan_kind cc__broadcast, cc__subscribed;
 
 /* A channel with options that have been checked; NULL: no memory. */
 CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                      const CCChanOptions *o);
+                      const CCChanOptions *o, uintptr_t place);
+/* As cc_chan_create, for an object that was created at `place` (base/place.h). */
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place);
 
 /* The head goes back to its slab.  Until another channel has it, each call on it is reported
  * (freed.c).  A thread that still looks for sleepers (C4) reads nothing that changes here. */

@@ -89,7 +89,7 @@ static void choose_way(CCChan *c)
 }
 
 CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                      const CCChanOptions *o)
+                      const CCChanOptions *o, uintptr_t place)
 {
 	CCChan *c = cc__slab_get(kind->heads);
 
@@ -103,7 +103,8 @@ CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capa
 	c->options = *o;
 	c->allocator = *cc__allocator_of(o->runtime);
 	c->guard = NULL;
-	c->name[0] = '\0';
+	c->place = place;
+	cc__place_name(place, c->name, sizeof c->name);
 	if (o->name != NULL)
 		memcpy(c->name, o->name, strlen(o->name) + 1);
 	if (!get_slots(c)) {
@@ -122,7 +123,8 @@ CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capa
 	return c;
 }
 
-int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place)
 {
 	static const CCChanOptions none;
 	const struct cc__chan_kind *kind;
@@ -138,15 +140,27 @@ int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptio
 	/* Before anybody uses the pair (R3).
 	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
 	cc__fence_heavy_start();
-	*out = cc__chan_make(kind, size, capacity, options);
+	*out = cc__chan_make(kind, size, capacity, options, place);
 	return *out != NULL ? 0 : ENOMEM;
+}
+
+int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+{
+	return cc__chan_create(out, size, capacity, options, CC__PLACE_HERE());
 }
 
 CCChan *cc_chan_new(size_t size, size_t capacity)
 {
 	CCChan *c;
 
-	return cc_chan_create(&c, size, capacity, NULL) == 0 ? c : NULL;
+	return cc__chan_create(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
+}
+
+CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options, const char *place)
+{
+	CCChan *c;
+
+	return cc__chan_create(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
 }
 
 /* Somebody waits, or is seen to be at work. */
