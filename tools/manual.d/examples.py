@@ -40,7 +40,7 @@ def pieces_of(path):
             i += 1
             continue
         end = i
-        if not (lines[i].rstrip().endswith(";") and "{" not in lines[i]):
+        if not lines[i].rstrip().endswith(";"):
             while end < len(lines) and not re.match(r"\}", lines[end]):
                 end += 1
         first = i
