@@ -7,8 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "os/peek.h"
 #include "sched/stall.h"
 #include "sched/worker.h"
+#include "wait/cancel.h"
 #include "wait/thread.h"
 
 /* While work waits behind busy workers it looks more often. */
@@ -65,6 +67,7 @@ struct culprit {
 	uint64_t id;		/* 0: it is gone */
 	struct cc__name name;
 	uintptr_t place;	/* base/place.h */
+	const void *scope;	/* its nursery's, which may be gone */
 };
 
 /* The fiber that runs on w, marked as stuck.  Its lock keeps it from ending, so
@@ -89,6 +92,7 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 		cc__store(&stack->own.stuck, cc__coarse(cc__now()) | 1, CC__RELAXED);
 		cc__fiber_name_of(f, &c.name);
 		c.place = cc__fiber_place(f);
+		c.scope = (const void *)((uintptr_t)cc__fiber_nursery(f) & ~(uintptr_t)1);
 	} else {
 		c.id = 0;
 	}
@@ -134,11 +138,36 @@ static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
 	return true;
 }
 
+/* The scope, or one around it, is cancelled.  They lie in memory of their owners. */
+static bool is_cancelled(const void *scope)
+{
+	struct cc__scope s = {.shield = false};
+
+	for (int depth = 0; scope != NULL && depth < 16 && !s.shield; depth++) {
+		if (!cc__copy_if_mapped(&s, scope, sizeof s))
+			return false;
+		if (cc__load(&s.flag, CC__RELAXED) != 0)	/* Relaxed: a copy */
+			return true;
+		scope = s.around;
+	}
+	return false;
+}
+
+static const char *remedy(const struct cc__worker *w, const struct culprit *c)
+{
+	if (is_cancelled(c->scope))
+		return "it has been cancelled; end the task when a call returns ECANCELED";
+	if (cc__stall_blocked(w))
+		return "it is blocked in a system call; make such calls by cc_blocking, or those of "
+		       "ccc/io.h";
+	return "it computes; call cc_yield, or ask cc_should_yield, in its loop, or run it by "
+	       "cc_blocking";
+}
+
 /* A fiber that keeps its worker for too long is named, once. */
 static void report_stall(struct cc__sched *s, struct cc__worker *w, const struct look *l)
 {
 	const cc_time ms = (l->now - w->pulse.since) / CC_MSEC;
-	const bool blocked = cc__stall_blocked(w);
 	const struct culprit c = mark(s, w);
 	char where[160];
 
@@ -146,13 +175,11 @@ static void report_stall(struct cc__sched *s, struct cc__worker *w, const struct
 		return;
 	cc__place_write(c.place, where, sizeof where);
 	say(s, "stall: fiber %llu%s%.16s%s%s%s%s has run on worker %u for %lld.%lld s and not let go of "
-	       "it: it %s",
+	       "it: %s",
 	    (unsigned long long)c.id, c.name.text[0] != '\0' ? " '" : "", c.name.text,
 	    c.name.text[0] != '\0' ? "'" : "", where[0] != '\0' ? " (spawned at " : "", where,
 	    where[0] != '\0' ? ")" : "", w->id, (long long)(ms / 1000), (long long)(ms % 1000 / 100),
-	    blocked ? "is blocked in a system call; make such calls by cc_blocking, or those of ccc/io.h"
-	            : "computes; call cc_yield, or ask cc_should_yield, in its loop, or run it by "
-	              "cc_blocking");
+	    remedy(w, &c));
 }
 
 /* Calls of cc_blocking wait for each other. */

@@ -16,7 +16,7 @@
 
 static int broken(void);
 
-static void must(int err)
+static inline void must(int err)
 {
 	if (err != 0) {
 		printf("%s\n", strerror(err));

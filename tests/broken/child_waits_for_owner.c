@@ -2,7 +2,7 @@
  *
  * exit: SIGABRT
  * says: 'child' waits for the end of task [0-9]+
- * says: waits for the children of nursery 0x[0-9a-f]+ 'n' \(opened at child_waits_for_owner.c:24\)
+ * says: ^  fiber [0-9]+ waits for .*\n    fiber [0-9]+ 'child' .*spawned at child_waits_for_owner.c:24; in nursery 0x
  * says: a joined task must not wait for the fiber that joins it */
 #include "broken.h"
 

@@ -1,8 +1,8 @@
 /* forgotten_close_fiber.c - a child receives until the channel is closed, and nobody closes it.
  *
  * exit: SIGABRT
- * says: fiber [0-9]+ 'reader' waits to receive from channel 0x[0-9a-f]+ 'Numbers' \(created at forgotten_close_fiber.c:26\)
- * says: 'reader' .*spawned at forgotten_close_fiber.c:31
+ * says: fiber [0-9]+ 'reader' waits to receive from channel 0x[0-9a-f]+ 'Numbers' \(created at forgotten_close_fiber.c:27\)
+ * says: 'reader' .*spawned at forgotten_close_fiber.c:32
  * says: a receiver waits until the channel is closed */
 #include "broken.h"
 

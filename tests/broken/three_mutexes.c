@@ -1,7 +1,7 @@
 /* three_mutexes.c - three fibers hold a mutex each and want that of the next one.
  *
  * exit: SIGABRT
- * says: fiber [0-9]+ 'philosopher' waits for mutex 0x.*spawned at three_mutexes.c:28
+ * says: fiber [0-9]+ 'philosopher' waits for mutex 0x.*spawned at three_mutexes.c:27
  * says: 3 fibers and 1 thread|4 fibers and 1 thread
  * says: lock several mutexes in the same order everywhere */
 #include "broken.h"
