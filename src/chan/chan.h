@@ -118,12 +118,13 @@ struct cc__chan_record;	/* watch.c */
 
 struct CCChan {
 	/* What an operation that meets a partner looks at is one cache line: these ... */
-	/* Constant.  What cc_chan_send and cc_chan_recv compare the caller's size with before
-	 * they go straight to the ring: the element's, or SIZE_MAX if that is not the way. */
-	_Alignas(64) size_t by_ring;
+	/* What cc_chan_send and cc_chan_recv compare the caller's size with before they go
+	 * straight to the ring: the element's, or SIZE_MAX if that is not the way.  This and the next
+	 * but one change under the lock; others look (progress.h). */
+	_Alignas(64) CC__ATOMIC(size_t) by_ring;
 	uint32_t size;	/* constant; of an element */
-	uint16_t watch;	/* constant; of cc__chan_setting (watch.h) */
-	bool by_lock;	/* constant; they go straight to the lock */
+	CC__ATOMIC(uint16_t) watch;	/* of cc__chan_setting (watch.h); as by_ring */
+	CC__ATOMIC(bool) by_lock;	/* they go straight to the lock; as by_ring */
 	struct cc__lock lock;	/* free between two lives, and the lists empty */
 	cc__a32 closed;	/* 1: closed.  Written under the lock; others look */
 	size_t count;	/* the lock; elements of a locked kind */
@@ -151,6 +152,7 @@ struct CCChan {
 	/* Of a subscription: the broadcast channel it receives from.  Otherwise NULL. */
 	struct CCChan *source;
 	bool telling;	/* a close is between two batches.  The lock */
+	bool alive;	/* made, and not freed.  The lock */
 	/* Buffered: the run domain of all its waiters so far (cc__domain_note; B1).  The lock. */
 	uintptr_t domain;
 	struct cc__guard *guard;	/* the lock; NULL: none, of most */
@@ -165,6 +167,12 @@ struct cc__guard {
 	 * him could make it be closed.  When that may have become true, he is unparked. */
 	bool (*in_vain)(struct cc__guard *g, struct cc__parker *who);
 };
+
+/* Constant but for a bit that only counts (progress.h). */
+static inline unsigned cc__chan_watch(const CCChan *c)
+{
+	return cc__glance(&c->watch);
+}
 
 /* Set it, unless there is one; take it back, if it is that one. */
 void cc__chan_guard(CCChan *c, struct cc__guard *g);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "chan/buffered.h"
+#include "chan/progress.h"
 #include "chan/settings.h"
 #include "chan/watch.h"
 #include "os/fork.h"
@@ -78,16 +79,6 @@ static void put_slots(CCChan *c)
 
 /* ---- new and free ---- */
 
-/* The short way of cc_chan_send and cc_chan_recv, if there is one. */
-static void choose_way(CCChan *c)
-{
-	const bool ring = c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old;
-	const bool lock = c->kind == &cc__locked && c->mode == CC_CHAN_MODE_BLOCK;
-
-	c->by_ring = c->watch == 0 && ring ? c->size : SIZE_MAX;
-	c->by_lock = c->watch == 0 && lock;
-}
-
 CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
                       const CCChanOptions *o, uintptr_t place)
 {
@@ -111,15 +102,21 @@ CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capa
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
-	c->watch = (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
-	                      (cc__tools_order() ? CC__CHAN_ORDER : 0));
-	choose_way(c);
+	/* Relaxed: nobody else has it yet. */
+	cc__store(&c->watch,
+	          (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
+	                     (cc__tools_order() ? CC__CHAN_ORDER : 0)),
+	          CC__RELAXED);
 	kind->init(c);
-	if (c->watch != 0 && !cc__chan_made(c)) {
+	if (cc__chan_watch(c) != 0 && !cc__chan_made(c)) {
 		put_slots(c);
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	c->alive = true;
+	cc__chan_choose_way(c);
+	cc__unlock(&c->lock);
 	return c;
 }
 
@@ -194,7 +191,7 @@ int cc_chan_free(CCChan *c)
 		return EBUSY;
 	c->kind->empty(c);
 	put_slots(c);
-	if (c->watch != 0)
+	if (cc__chan_watch(c) & ~(unsigned)CC__CHAN_PROBED)
 		cc__chan_freed(c);
 	else
 		cc__chan_give_back(c);
