@@ -53,6 +53,13 @@ void cc__slab_put(struct cc__slab *s, void *object)
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
 }
+
+__attribute__((weak)) void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg),
+                                         void *arg)
+{
+	(void)s, (void)visit, (void)arg;
+	mc_fail("shim: no slab to walk through");
+}
 #endif
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
