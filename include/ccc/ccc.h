@@ -6,6 +6,7 @@
 #include <ccc/base.h>
 #include <ccc/blocking.h>
 #include <ccc/branch.h>
+#include <ccc/broadcast.h>
 #include <ccc/cap.h>
 #include <ccc/chan.h>
 #include <ccc/combine.h>

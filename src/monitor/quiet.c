@@ -147,7 +147,7 @@ static bool take_census(struct census *c)
 static bool fiber_sleeps(void *frame, void *arg)
 {
 	struct cc__fiber *f = frame;
-	/* Acquire, both: the frame, from cc__frame_begin; the wait, from its sleeper. */
+	/* Acquire, both: the frame, from cc__frame_show; the wait, from its sleeper. */
 	const uint64_t handle = cc__load(&f->handle, CC__ACQUIRE);
 	const enum cc__state state = cc__word_state(cc__load(&f->parker.word, CC__ACQUIRE));
 	struct cc__waits w;

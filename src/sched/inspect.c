@@ -38,6 +38,7 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 		if (cc__word_state(word) != CC__ASSIGNED || cc__later_waits(f)) {
 			info->runtime = cc__sched_runtime(cc__fiber_home(f));
 			info->state = public_state(word);
+			info->frame = f;
 			info->worker = cc__word_owner(word);
 			cc__fiber_name_of(f, &name);
 			memcpy(info->name, name.text, sizeof info->name);

@@ -183,6 +183,18 @@ int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__
 	                  main, captures, size);
 }
 
+/* (A piece may be gone when its child has nearly ended; a frame never is.) */
+const void *cc__child_function(const struct cc__child *child)
+{
+	const struct cc__fiber *captured = child->arg;
+
+	if (child->main == call_in_frame)
+		return (const void *)(uintptr_t)captured->run.main;
+	return child->main == call_in_piece || child->main == call_in_memory
+	           ? NULL
+	           : (const void *)(uintptr_t)child->main;
+}
+
 /* ---- the arena ---- */
 
 /* Most nurseries are small and soon over, and allocators clear what they give. */

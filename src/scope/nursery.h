@@ -102,6 +102,10 @@ bool cc__nursery_stop_alarm(struct cc__nursery *n);
 /* By the owner: exchanges the alarm for one at `deadline`.  ECANCELED: too late. */
 int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline);
 
+/* capture.c: the function that the program spawned as that child; NULL: not known.  The child has not
+ * ended. */
+const void *cc__child_function(const struct cc__child *child);
+
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
 

@@ -205,7 +205,7 @@ uint64_t cc__frame_hold(struct cc__fiber *f)
 {
 	uint64_t h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
 
-	/* Acquire: the frame, from cc__frame_begin or cc__later_set. */
+	/* Acquire: the frame, from cc__frame_show or cc__later_set. */
 	while (h != 0 && !(h & CC__HANDLE_WAITED) &&
 	       !cc__cas_weak(&f->handle, &h, h | CC__HANDLE_WAITED, CC__ACQUIRE, CC__RELAXED))
 		continue;

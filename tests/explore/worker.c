@@ -347,8 +347,9 @@ static void start_with_filled(void)
 	start();
 	for (int i = 0; i < 2; i++) {
 		filled[i] = cc__frame_get(NULL);
-		cc__frame_begin(filled[i], &sched, (100 + (uint64_t)i) | CC__HANDLE_DETACHED, NULL);
+		cc__frame_begin(filled[i], &sched, NULL);
 		filled[i]->run.main = count_run;
+		cc__frame_show(filled[i], (100 + (uint64_t)i) | CC__HANDLE_DETACHED);
 		cc__init(&sched.spawned_outside, (uint64_t)i + 1);
 	}
 }
