@@ -1,6 +1,4 @@
-/* stream_more.c - dial and print: two steps in one. */
-#include <ccc/fd.h>
-#include <ccc/net.h>
+/* stream_print.c - printing to a stream. */
 #include <ccc/stream.h>
 
 #include <errno.h>
@@ -9,20 +7,6 @@
 #include <stdlib.h>
 
 enum { SHORT_TEXT = 256 };
-
-int cc_stream_dial(CCStream **stream, const char *address, const CCNetOptions *options,
-                   cc_time deadline)
-{
-	int fd, err;
-
-	if (stream == NULL)
-		return EINVAL;
-	if ((err = cc_net_dial(&fd, address, options, deadline)) != 0)
-		return err;
-	if ((err = cc_stream_open(stream, fd)) != 0)
-		cc_fd_close(fd);
-	return err;
-}
 
 /* Of `length` characters, which are too many for the stack. */
 static int print_long(CCStream *stream, cc_time deadline, size_t length, const char *format,
