@@ -29,6 +29,7 @@
 #include "chan/chan.h"
 #include "sched/allocator.h"
 #include "chan/token.h"
+#include "chan/progress.h"
 #include "chan/watch.h"
 #include "io/poll_case.h"
 #include "os/fork.h"
@@ -377,7 +378,7 @@ static inline __attribute__((always_inline)) unsigned watch_of(const struct sele
 {
 	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
 		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
-			return s->cases[i].on.chan->watch;
+			return cc__chan_watch(s->cases[i].on.chan);
 	return 0;
 }
 
@@ -704,7 +705,7 @@ static void order_end(const struct select *s, int result)
 			                   i == s->chosen ? result : EAGAIN);
 }
 
-static __attribute__((noinline)) int run_watched(struct select *s, unsigned watch)
+static int run_noted(struct select *s, unsigned watch)
 {
 	const cc_time began = cc__now();
 	int result;
@@ -715,6 +716,16 @@ static __attribute__((noinline)) int run_watched(struct select *s, unsigned watc
 	order_end(s, result);
 	cc__select_done(s->cases, s->count, s->chosen, watch, began, result);
 	with_each(s, cc__chan_leave);
+	return result;
+}
+
+static __attribute__((noinline)) int run_watched(struct select *s, unsigned watch)
+{
+	const int result = watch == CC__CHAN_PROBED ? run(s)
+	                                            : run_noted(s, watch & ~(unsigned)CC__CHAN_PROBED);
+
+	if ((watch & CC__CHAN_PROBED) && result == 0)
+		cc__chan_count();
 	return result;
 }
 

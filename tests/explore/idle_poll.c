@@ -9,6 +9,7 @@
  * sources: sched/idle.c */
 #include <errno.h>
 
+#define SHIM_NO_WAITS
 #define SHIM_POLLER
 #include "shim_wait.h"
 #include "sched/idle.h"

@@ -342,6 +342,41 @@ ALL_COLUMNS(sync_recv, .open = open_sync, .make = make_recv, .close = close_chan
 ALL_COLUMNS(send_many, .open = open_full_ring, .make = make_send_many, .close = close_chan)
 ALL_COLUMNS(recv_many, .open = open_ring, .make = make_recv_many, .close = close_chan)
 
+/* A broadcast channel whose only subscription, in `spare`, has received nothing. */
+static void open_broadcast(struct scene *s)
+{
+	CCChanRx rx = {NULL};
+
+	open_chan_of(s, CC_CHAN_KIND_BROADCAST, sizeof(int), 2);
+	CHECK_EQ(cc_chan_subscribe(s->chan, &rx), 0);
+	s->spare = rx.chan;
+}
+
+static void open_full_broadcast(struct scene *s)
+{
+	open_broadcast(s);
+	fill(s);
+}
+
+static int make_subscribed_recv(struct scene *s, cc_time deadline)
+{
+	int v;
+
+	return deadline == CC_FOREVER ? cc_chan_recv(s->spare, &v, sizeof v)
+	                              : cc_chan_recv_until(s->spare, &v, sizeof v, deadline);
+}
+
+static void close_broadcast(struct scene *s)
+{
+	CHECK_EQ(cc_chan_free(s->spare), 0);
+	close_chan(s);
+}
+
+ALL_COLUMNS(broadcast_send, .open = open_full_broadcast, .make = make_send,
+            .close = close_broadcast)
+ALL_COLUMNS(broadcast_recv, .open = open_broadcast, .make = make_subscribed_recv,
+            .close = close_broadcast)
+
 /* A pool whose only item is out. */
 static int create_item(void *context, void *item)
 {

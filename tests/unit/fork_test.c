@@ -52,6 +52,7 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	int call = 1, v = 0;
 	size_t n;
 	CCChan *chan = NULL;
+	CCChanRx rx;
 	const CCCase one = cc_case_recv(full, &v, sizeof v);
 	const struct {
 		int got, wanted;
@@ -80,6 +81,11 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	    {cc_chan_recv_many(full, &v, sizeof v, 1, CC_NOW, &n), ENOTSUP},
 	    {cc_chan_spawn(tasks, NULL, nothing, NULL, CC_NOW), ENOTSUP},
 	    {cc_select(&one, 1, CC_FOREVER, NULL), ENOTSUP},
+	    {cc_broadcast_new(sizeof v, 1) == NULL, 1},
+	    {cc_watch_new(sizeof v) == NULL, 1},
+	    {cc_chan_subscribe(full, &rx), ENOTSUP},
+	    {cc_watch_get(full, &v, sizeof v), ENOTSUP},
+	    {(int)cc_chan_lost((CCChanRx){full}), 0},
 	    {cc_chan_close(full), ENOTSUP},
 	    {cc_chan_free(full), ENOTSUP},
 	    {(int)cc_chan_len(full), 0},
