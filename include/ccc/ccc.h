@@ -12,6 +12,7 @@
 #include <ccc/combine.h>
 #include <ccc/cxx.h>
 #include <ccc/debug.h>
+#include <ccc/describe.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/io.h>

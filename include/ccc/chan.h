@@ -135,6 +135,15 @@ typedef struct CCChanOptions {
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK CCChan *cc_chan_new(size_t size, size_t capacity);
 
+/* Creates a channel as cc_chan_create does, for cc_chan_make.  `place` is CC_PLACE of its type, which
+ * is the channel's name unless the options have one.
+ *
+ * Returns NULL where cc_chan_create returns an error.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options,
+                                        const char *place);
+
 /* Creates a channel with options and stores it in *out.  `options` may be NULL.
  *
  * Returns 0, or

@@ -49,10 +49,10 @@
 #define cc_spawn(nursery, ...) cc_spawn_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_daemon(nursery, ...) cc_spawn_daemon_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_with(nursery, options, ...) \
-	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__)(cc_nursery_spawn, nursery, options, __VA_ARGS__)
+	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__)(cc_spawn, nursery, options, __VA_ARGS__)
 #define cc_spawn_daemon_with(nursery, options, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__) \
-	(cc_nursery_spawn_daemon, nursery, options, __VA_ARGS__)
+	(cc_spawn_daemon, nursery, options, __VA_ARGS__)
 
 /* cc_spawn_task(nursery, &handle, task, .capture = value, ...) starts a child and stores its
  * handle, as cc_nursery_spawn_task does.  In the _with form the third argument is a const
@@ -94,7 +94,7 @@
 /* cc_chan_make(name, capacity) creates a channel of that type; its `chan` is NULL if
  * cc_chan_new fails. */
 #define cc_chan_make(name, capacity) \
-	((name){.chan = cc_chan_new(sizeof *((name *)0)->cc_sends, capacity)})
+	((name){.chan = cc_chan_at(sizeof *((name *)0)->cc_sends, capacity, 0, CC_PLACE(name))})
 
 /* cc_chan_make_ordered(name, capacity) creates an ORDERED channel, whose elements have
  * `CCTask task` as their first member.
@@ -112,9 +112,10 @@
  * cc_spawn_send(channel, &item, task, .capture = value, ...) starts the task, stores its handle in
  * the item and sends the item, as cc_chan_spawn_copy does. */
 #define cc_chan_make_ordered(name, capacity) \
-	((name){.chan = cc_chan_new_ordered(sizeof *((name *)0)->cc_sends + \
-	                                        CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
-	                                    capacity)})
+	((name){.chan = cc_chan_at(sizeof *((name *)0)->cc_sends + \
+	                               CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
+	                           capacity, &(CCChanOptions){.kind = CC_CHAN_KIND_ORDERED}, \
+	                           CC_PLACE(name))})
 #define cc_spawn_send(channel, item, ...) \
 	cc_spawn_send_until(channel, CC_FOREVER, item, __VA_ARGS__)
 #define cc_spawn_send_until(channel, deadline, item, ...) \
@@ -191,6 +192,8 @@
  *              lines++;
  *      cc_on_task(worker, &result)
  *              printf("it returned %d\n", result);
+ *      cc_on_fd(socket, CC_FD_READ | CC_FD_WRITE, &ready)
+ *              err = serve(socket, ready);     // fd.h; cc_on_signal: signal.h
  *      cc_on_closed(numbers)
  *              numbers.chan = NULL;            // switches that case off
  *      cc_on_timeout(cc_after(CC_SEC))
@@ -218,6 +221,8 @@
 	            : cc_match_closed(&cc_matching))
 #define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
 #define cc_on_token(token) CC_ON(cc_case_token(token))
+#define cc_on_fd(fd, events, ready) CC_ON(cc_case_fd(fd, events, ready))
+#define cc_on_signal(signals, which) CC_ON(cc_case_signal(signals, which))
 #define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
 #define cc_on_default() CC_ON(cc_case_default())
 
@@ -281,29 +286,29 @@
 #define CC_TASK_DECL_ONE(name) CC_TASK_DECL_MANY(name, char cc_takes_no_captures;)
 
 #define CC_SPAWN_MANY(spawn, nursery, options, name, ...) \
-	spawn##_copy(nursery, options, name##_task, &(struct name##_captures){__VA_ARGS__}, \
-	             sizeof(struct name##_captures))
+	spawn##_copy_at(nursery, options, name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	                sizeof(struct name##_captures), CC_PLACE(name))
 #define CC_SPAWN_ONE(spawn, nursery, options, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 spawn(nursery, options, name##_task, NULL))
+	 spawn##_at(nursery, options, name##_task, NULL, CC_PLACE(name)))
 
 #define CC_SPAWN_TASK_MANY(nursery, handle, options, name, ...) \
-	cc_nursery_spawn_task_copy(nursery, handle, options, name##_task, \
-	                           &(struct name##_captures){__VA_ARGS__}, \
-	                           sizeof(struct name##_captures))
+	cc_spawn_task_at(nursery, handle, options, name##_task, \
+	                 &(struct name##_captures){__VA_ARGS__}, sizeof(struct name##_captures), \
+	                 CC_PLACE(name))
 #define CC_SPAWN_TASK_ONE(nursery, handle, options, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 cc_nursery_spawn_task(nursery, handle, options, name##_task, NULL))
+	 cc_spawn_task_at(nursery, handle, options, name##_task, NULL, 0, CC_PLACE(name)))
 #define CC_SPAWN_SEND_MANY(channel, deadline, item, name, ...) \
-	cc_chan_spawn_copy((channel).chan, CC_INTO(*(channel).cc_sends, item), \
-	                   sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
-	                   NULL, name##_task, &(struct name##_captures){__VA_ARGS__}, \
-	                   sizeof(struct name##_captures), deadline)
+	cc_spawn_send_at((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                 sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                 name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	                 sizeof(struct name##_captures), deadline, CC_PLACE(name))
 #define CC_SPAWN_SEND_ONE(channel, deadline, item, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 cc_chan_spawn_item((channel).chan, CC_INTO(*(channel).cc_sends, item), \
-	                    sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
-	                    NULL, name##_task, NULL, deadline))
+	 cc_spawn_send_at((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                  sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                  name##_task, NULL, 0, deadline, CC_PLACE(name)))
 
 /* The value 0.  Does not compile unless the first member of the type is `CCTask task`. */
 #define CC_BEGINS_WITH_TASK(of) \
@@ -312,7 +317,7 @@
 	                     ? 1 \
 	                     : -1]))
 
-/* Creates an ORDERED channel for cc_chan_make_ordered.
+/* Creates an ORDERED channel.
  *
  * Returns NULL where cc_chan_create returns an error.
  *

@@ -6,22 +6,22 @@
 #include "chan/broadcast.h"
 #include "os/fork.h"
 
-static CCChan *new_of(size_t size, size_t capacity, CCChanKind kind)
+static CCChan *new_of(size_t size, size_t capacity, CCChanKind kind, uintptr_t place)
 {
 	const CCChanOptions o = {.kind = kind};
 	CCChan *c = NULL;
 
-	return cc_chan_create(&c, size, capacity, &o) == 0 ? c : NULL;
+	return cc__chan_create(&c, size, capacity, &o, place) == 0 ? c : NULL;
 }
 
 CCChan *cc_broadcast_new(size_t size, size_t capacity)
 {
-	return new_of(size, capacity, CC_CHAN_KIND_BROADCAST);
+	return new_of(size, capacity, CC_CHAN_KIND_BROADCAST, CC__PLACE_HERE());
 }
 
 CCChan *cc_watch_new(size_t size)
 {
-	return new_of(size, 1, CC_CHAN_KIND_WATCH);
+	return new_of(size, 1, CC_CHAN_KIND_WATCH, CC__PLACE_HERE());
 }
 
 /* Of a channel that was freed: reports it. */
@@ -56,7 +56,7 @@ int cc_chan_subscribe(CCChan *c, CCChanRx *out)
 		return EINVAL;
 	o.kind = c->options.kind;
 	o.name = c->name;
-	if ((s = cc__chan_make(&cc__subscribed, c->size, c->capacity, &o)) == NULL)
+	if ((s = cc__chan_make(&cc__subscribed, c->size, c->capacity, &o, CC__PLACE_HERE())) == NULL)
 		return ENOMEM;
 	attach(cc__broadcast_of(c), cc__subscription_of(s));
 	out->chan = s;

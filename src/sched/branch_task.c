@@ -184,6 +184,7 @@ static bool make_task(struct cc__worker *w, struct cc__branches *p, bool own)
 		cc__fiber_want(f, p->order);
 	f->run.main = branch_task;
 	f->payload.arg = b;
+	f->payload.child.what.place = 0;
 	cc__frame_show(f, cc__next_id(w->thread) | CC__HANDLE_DETACHED);
 	cc__count(&w->spawned);
 	cc__word_publish(&f->parker);

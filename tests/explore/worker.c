@@ -268,7 +268,7 @@ static void stop(void)
 /* From a body, or in .init, where it is in the global queue before anybody runs. */
 static void spawn(CCTask *out, cc_task_main *main, void *arg)
 {
-	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg, 0) == 0);
 }
 
 static void spawn_in_init(CCTask *out, cc_task_main *main, void *arg)
@@ -311,7 +311,7 @@ static int count_run(void *arg)
 static void spawn_detached(void)
 {
 	be_thread();
-	spawn(NULL, count_run, NULL);
+	spawn(NULL, count_run, NULL, 0);
 }
 
 static void spawn_detached_twice(void)
@@ -404,7 +404,7 @@ static void stop_in_a_second(void)
 		return;
 	taken_back = true;
 	/* It takes no more: the tasks have been told to end. */
-	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL) == ECANCELED);
+	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL, 0) == ECANCELED);
 	stop();
 }
 
@@ -417,7 +417,7 @@ static void all_due_run(void)
 static void start_with_one(void)
 {
 	start();
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 WORKER_SCENARIO(worker_stop_taken_back, .init = start_with_one, .body = {stop_in_a_second},
                 .final = all_due_run, .leaks = true, .outcomes = "0 1")
@@ -846,7 +846,7 @@ static void start_with_later(void)
 
 	start();
 	cc__tls_set(&record[MC_THREADS - 1], NULL);
-	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL, 0) == 0);
 	cc__tls_set(NULL, NULL);
 }
 
@@ -877,7 +877,7 @@ static void spawn_later(void)
 	const CCTaskOptions o = {.start = cc__now() + 100 * CC_SEC};
 
 	be_thread();
-	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL);
+	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL, 0);
 }
 
 static void cancel(void)
@@ -919,7 +919,7 @@ static void start_with_two_stacks(void)
 	start();
 	spawn_in_init(NULL, park_on_flag, NULL);
 	spawn_in_init(NULL, park_on_flag_too, NULL);
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 
 static void raise_for_both(void)
@@ -1062,7 +1062,7 @@ WORKER_SCENARIO(workers_spawn_and_stop, .weak = MC_NONE, .bound = 1, .init = sta
 static void start_two_with_one(void)
 {
 	start_two();
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 WORKER_SCENARIO(workers_stop_taken_back, .weak = MC_NONE, .bound = MC_NONE,
                 .init = start_two_with_one, .body = {stop_in_a_second}, .final = all_due_run,

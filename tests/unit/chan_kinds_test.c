@@ -154,8 +154,8 @@ TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 		    with_options(of[i].size, of[i].capacity,
 		                 (CCChanOptions){.kind = of[i].kind, .mode = of[i].mode});
 
-		CHECK_EQ(c->by_ring == of[i].size, of[i].ring);
-		CHECK_EQ(c->by_lock, of[i].lock);
+		CHECK_EQ(cc__load(&c->by_ring, CC__RELAXED) == of[i].size, of[i].ring);
+		CHECK_EQ(cc__load(&c->by_lock, CC__RELAXED), of[i].lock);
 		CHECK_EQ(c->kind == &cc__buffered, of[i].ring);
 		if (of[i].ring || of[i].lock)
 			goes_the_short_way(c);

@@ -353,7 +353,7 @@ TEST(sleeper_does_not_leave_while_a_waker_holds_its_node)	/* covers: LIF-66/fz, 
 
 /* Told, and awake for another reason; the waker is still inside: whoever has
  * waited may free the object, so it does not return yet. */
-TEST(sleeper_does_not_leave_while_a_waker_holds_the_lock)	/* covers: RES-56/f */
+TEST(sleeper_does_not_leave_while_a_waker_holds_the_lock)	/* covers: RES-56/f, LIF-66/f */
 {
 	NEED_POINTS();
 	FOR_EACH_KIND(kind) {

@@ -9,6 +9,7 @@ PUBLIC = {
     "task": "task", "fiber": "task", "local": "task", "blocking": "io", "fd": "io",
     "process": "io", "io": "io", "net": "io", "arena": "arena", "chan": "chan", "select": "chan",
     "token": "chan", "broadcast": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "debug": "monitor",
+    "describe": "monitor",
     "stream": "io", "serve": "serve", "signal": "serve", "trace": "monitor", "runtime": "runtime",
     "branch": "sched", "parallel": "scope", "stats": "runtime", "ccc": "runtime",
 }
