@@ -114,7 +114,7 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	return c;
 }
 
-static int create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+static int create_at(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
                   uintptr_t place)
 {
 	static const CCChanOptions none;
@@ -137,21 +137,21 @@ static int create(CCChan **out, size_t size, size_t capacity, const CCChanOption
 
 int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
 {
-	return create(out, size, capacity, options, CC__PLACE_HERE());
+	return create_at(out, size, capacity, options, CC__PLACE_HERE());
 }
 
 CCChan *cc_chan_new(size_t size, size_t capacity)
 {
 	CCChan *c;
 
-	return create(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
+	return create_at(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
 }
 
 CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options, const char *place)
 {
 	CCChan *c;
 
-	return create(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
+	return create_at(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
 }
 
 /* Somebody waits, or is seen to be at work. */

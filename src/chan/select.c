@@ -27,7 +27,6 @@
 #include "chan/chan.h"
 #include "sched/allocator.h"
 #include "chan/token.h"
-#include "chan/progress.h"
 #include "chan/watch.h"
 #include "os/fork.h"
 #include "task/frame.h"
