@@ -92,6 +92,10 @@ typedef enum CCChanKind {
 	 * Further errors of such a send: EDEADLK if the caller sends its own handle to a closed
 	 * channel, ENOMEM if there is no memory for the first wait of a thread. */
 	CC_CHAN_KIND_ORDERED,
+	/* Every subscription receives every element (broadcast.h).  Capacity 1 or more. */
+	CC_CHAN_KIND_BROADCAST,
+	/* Holds the latest value for its subscriptions (broadcast.h).  Capacity 1, mode BLOCK. */
+	CC_CHAN_KIND_WATCH,
 } CCChanKind;
 
 /* Options.  A zeroed struct is the default, which is what cc_chan_new uses. */

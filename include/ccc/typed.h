@@ -18,6 +18,7 @@
 #ifndef CCC_TYPED_H
 #define CCC_TYPED_H
 
+#include <ccc/broadcast.h>
 #include <ccc/nursery.h>
 #include <ccc/select.h>
 
@@ -120,6 +121,26 @@
 #define cc_spawn_send_until(channel, deadline, item, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_SEND_, __VA_ARGS__)(channel, deadline, item, __VA_ARGS__)
 
+/* cc_chan_make_broadcast(name, capacity) and cc_chan_make_watch(name) create a broadcast channel
+ * and a watch channel (broadcast.h); `chan` is NULL if that fails.  cc_subscribe(channel, pointer)
+ * subscribes to one as cc_chan_subscribe does, and cc_unsubscribe ends the subscription.
+ *
+ *      Numbers numbers = cc_chan_make_broadcast(Numbers, 16);
+ *      NumbersRx mine;
+ *
+ *      cc_try(cc_subscribe(numbers, &mine));
+ *      while (cc_recv(mine, &n) == 0)
+ *              sum += n;
+ *      cc_unsubscribe(mine); */
+#define cc_chan_make_broadcast(name, capacity) \
+	((name){.chan = cc_broadcast_new(sizeof *((name *)0)->cc_sends, capacity)})
+#define cc_chan_make_watch(name) ((name){.chan = cc_watch_new(sizeof *((name *)0)->cc_sends)})
+#define cc_subscribe(channel, into) \
+	cc_chan_subscribe_into( \
+	    (channel).chan, \
+	    (sizeof *CC_INTO(*(channel).cc_receives, (into)->cc_receives) > 0 ? &(into)->chan : NULL))
+#define cc_unsubscribe(rx) ((void)sizeof *(rx).cc_receives, cc_chan_free((rx).chan))
+
 /* cc_send(channel, value) sends a value as cc_chan_send does; it must be able to initialise an
  * element of the channel's type.  cc_try_send does not wait, cc_send_within waits for a span of
  * nanoseconds, and cc_send_until waits until a deadline. */
@@ -171,6 +192,8 @@
  *              lines++;
  *      cc_on_task(worker, &result)
  *              printf("it returned %d\n", result);
+ *      cc_on_fd(socket, CC_FD_READ | CC_FD_WRITE, &ready)
+ *              err = serve(socket, ready);     // fd.h; cc_on_signal: signal.h
  *      cc_on_closed(numbers)
  *              numbers.chan = NULL;            // switches that case off
  *      cc_on_timeout(cc_after(CC_SEC))
@@ -198,6 +221,8 @@
 	            : cc_match_closed(&cc_matching))
 #define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
 #define cc_on_token(token) CC_ON(cc_case_token(token))
+#define cc_on_fd(fd, events, ready) CC_ON(cc_case_fd(fd, events, ready))
+#define cc_on_signal(signals, which) CC_ON(cc_case_signal(signals, which))
 #define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
 #define cc_on_default() CC_ON(cc_case_default())
 
@@ -303,6 +328,21 @@ static inline CC_MUST_CHECK CCChan *cc_chan_new_ordered(size_t size, size_t capa
 	CCChan *chan = NULL;
 
 	return cc_chan_create(&chan, size, capacity, &ordered) == 0 ? chan : NULL;
+}
+
+/* Subscribes for cc_subscribe.
+ *
+ * Returns as cc_chan_subscribe does.
+ *
+ * Any thread.  Never parks. */
+static inline CC_MUST_CHECK int cc_chan_subscribe_into(CCChan *chan, CCChan **out)
+{
+	CCChanRx rx = {NULL};
+	const int err = cc_chan_subscribe(chan, &rx);
+
+	if (err == 0)
+		*out = rx.chan;
+	return err;
 }
 
 /* Largest number of cases in a match. */

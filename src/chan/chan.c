@@ -479,6 +479,15 @@ static void tell_all(CCChan *c)
 	}
 }
 
+/* With the lock.  Until all are told, a free of c waits (C4). */
+static void tell_others(CCChan *c)
+{
+	c->telling = true;
+	cc__unlock(&c->lock);
+	c->kind->close_others(c);
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+}
+
 static int close_with(CCChan *c, int send_error, int recv_error)
 {
 	if (cc__forked())
@@ -495,6 +504,8 @@ static int close_with(CCChan *c, int send_error, int recv_error)
 	c->error[CC__SEND] = send_error != 0 ? send_error : EPIPE;
 	c->error[CC__RECV] = recv_error != 0 ? recv_error : EPIPE;
 	c->kind->close(c);
+	if (c->kind->close_others != NULL)
+		tell_others(c);
 	tell_all(c);
 	return 0;
 }

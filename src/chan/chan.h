@@ -8,6 +8,8 @@
  *	locked        locked.c     none                    complete it, or let it wait
  *	owned         owned.c      gives back              as locked, or makes an item
  *	ordered       ordered.c    none                    as locked
+ *	broadcast     broadcast.c  the log, under its own  mark, check the log once more
+ *	                           lock
  *
  * The path of a receive from a buffered channel that must wait, and the send that wakes it:
  *
@@ -101,6 +103,9 @@ struct cc__chan_kind {
 	void (*close)(CCChan *c);	/* under the lock, once */
 	bool (*closed)(const CCChan *c);
 	size_t (*length)(const CCChan *c);
+	/* Without the lock, after close: tells the waiters of other channels that stand on this
+	 * one.  May be NULL. */
+	void (*close_others)(CCChan *c);
 	int told;	/* the result of those whom close wakes */
 	/* Under the lock, before it is freed: a call is in progress, or something is out.  May
 	 * be NULL. */
@@ -144,6 +149,8 @@ struct CCChan {
 	uintptr_t place;	/* constant; where it was created (base/place.h) */
 	CCChan *link;	/* the slab's */
 	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
+	/* Of a subscription: the broadcast channel it receives from.  Otherwise NULL. */
+	struct CCChan *source;
 	bool telling;	/* a close is between two batches.  The lock */
 	bool alive;	/* made, and not freed.  The lock */
 	/* Buffered: the run domain of all its waiters so far (cc__domain_note; B1).  The lock. */
@@ -177,6 +184,14 @@ void cc__chan_unguard(CCChan *c, const struct cc__guard *g);
 extern const struct cc__chan_kind cc__buffered, cc__buffered_drop_old;
 extern const struct cc__chan_kind cc__locked, cc__locked_drop_old;
 extern const struct cc__chan_kind cc__owned, cc__ordered;
+extern const struct cc__chan_kind cc__broadcast, cc__subscribed;
+
+/* A channel with options that have been checked; NULL: no memory. */
+CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                      const CCChanOptions *o, uintptr_t place);
+/* As cc_chan_create, for an object that was created at `place` (base/place.h). */
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place);
 
 /* The head goes back to its slab.  Until another channel has it, each call on it is reported
  * (freed.c).  A thread that still looks for sleepers (C4) reads nothing that changes here. */

@@ -49,6 +49,12 @@ static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, 
 		return owned_makes_sense(o, size, capacity) ? &cc__owned : NULL;
 	case CC_CHAN_KIND_ORDERED:
 		return size >= sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
+	case CC_CHAN_KIND_BROADCAST:
+		return capacity > 0 && o->drop == NULL ? &cc__broadcast : NULL;
+	case CC_CHAN_KIND_WATCH:
+		return capacity == 1 && o->drop == NULL && o->mode == CC_CHAN_MODE_BLOCK
+		           ? &cc__broadcast
+		           : NULL;
 	}
 	return NULL;
 }
@@ -73,8 +79,8 @@ static void put_slots(CCChan *c)
 
 /* ---- new and free ---- */
 
-static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                    const CCChanOptions *o, uintptr_t place)
+CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                      const CCChanOptions *o, uintptr_t place)
 {
 	CCChan *c = cc__slab_get(kind->heads);
 
@@ -114,8 +120,8 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	return c;
 }
 
-static int create_at(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
-                  uintptr_t place)
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place)
 {
 	static const CCChanOptions none;
 	const struct cc__chan_kind *kind;
@@ -131,27 +137,27 @@ static int create_at(CCChan **out, size_t size, size_t capacity, const CCChanOpt
 	/* Before anybody uses the pair (R3).
 	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
 	cc__fence_heavy_start();
-	*out = make(kind, size, capacity, options, place);
+	*out = cc__chan_make(kind, size, capacity, options, place);
 	return *out != NULL ? 0 : ENOMEM;
 }
 
 int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
 {
-	return create_at(out, size, capacity, options, CC__PLACE_HERE());
+	return cc__chan_create(out, size, capacity, options, CC__PLACE_HERE());
 }
 
 CCChan *cc_chan_new(size_t size, size_t capacity)
 {
 	CCChan *c;
 
-	return create_at(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
+	return cc__chan_create(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
 }
 
 CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options, const char *place)
 {
 	CCChan *c;
 
-	return create_at(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
+	return cc__chan_create(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
 }
 
 /* Somebody waits, or is seen to be at work. */

@@ -37,12 +37,14 @@ static bool choose_again(void *head, void *unused)
 static void count_for_monitor(bool on)
 {
 	/* Relaxed, both: the locks of the channels order it. */
+	static const struct cc__chan_kind *const kinds[] = {&cc__buffered, &cc__locked, &cc__broadcast,
+	                                                    &cc__subscribed};
 	const uint32_t before = on ? cc__add(&probes, 1, CC__RELAXED) : cc__sub(&probes, 1, CC__RELAXED);
 
 	if (before != (on ? 0 : 1))
 		return;
-	cc__slab_walk(cc__buffered.heads, choose_again, NULL);
-	cc__slab_walk(cc__locked.heads, choose_again, NULL);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		cc__slab_walk(kinds[i]->heads, choose_again, NULL);
 	cc__add(&begun, on, CC__RELEASE);	/* Release: to cc__chan_probed */
 }
 

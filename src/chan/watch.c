@@ -262,7 +262,7 @@ void cc__chan_freed(CCChan *c)
 /* A receive happens after sends, and a send after receives that made room for it. */
 static const void *order_of(const CCChan *c, enum cc__way way)
 {
-	return &c->wait[way];
+	return c->source != NULL ? &c->source->wait[way] : &c->wait[way];
 }
 
 void cc__chan_order_begin(CCChan *c, enum cc__way way)
@@ -355,6 +355,10 @@ static const char *kind_name(const CCCase *c)
 		return "end of a task";
 	case CC_CASE_TOKEN:
 		return "token";
+	case CC_CASE_FD:
+		return "descriptor";
+	case CC_CASE_SIGNAL:
+		return "signal";
 	case CC_CASE_TIMEOUT:
 		return "timeout";
 	case CC_CASE_DEFAULT:
@@ -413,9 +417,13 @@ void cc__select_done(const CCCase *cases, uint32_t count, uint32_t chosen, unsig
 /* The channel whose lock that is; NULL: none. */
 static const CCChan *chan_of(const void *lock)
 {
-	const CCChan *c = cc__slab_find(cc__buffered.heads, lock);
+	const struct cc__chan_kind *const kinds[] = {&cc__buffered, &cc__locked, &cc__broadcast,
+	                                             &cc__subscribed};
+	const CCChan *c = NULL;
 
-	return c != NULL ? c : cc__slab_find(cc__locked.heads, lock);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && c == NULL; i++)
+		c = cc__slab_find(kinds[i]->heads, lock);
+	return c;
 }
 
 void cc__chan_see(enum cc__event kind, const void *who, uint64_t b)

@@ -152,6 +152,8 @@ struct cc__os_thread {
 int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg,
                      const char *name);
 void cc__thread_join(struct cc__os_thread t);
+/* Instead of the join. */
+void cc__thread_detach(struct cc__os_thread t);
 void cc__thread_yield(void);
 /* By a thread of ours: its sleeps end at their deadlines, and not up to 50 us later, which
  * is what Linux gives itself otherwise.  (Whom it forks or starts has that from it.) */

@@ -255,6 +255,9 @@ static inline char *cc__frame_name(struct cc__fiber *f)
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
 
+/* Where frames come from; for the description of the process. */
+extern struct cc__slab cc__frame_slab;
+
 /* Calls visit(frame, arg) for every frame of the process, until it returns false. */
 void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg);
 

@@ -352,8 +352,9 @@ static void start_with_filled(void)
 	start();
 	for (int i = 0; i < 2; i++) {
 		filled[i] = cc__frame_get(NULL);
-		cc__frame_begin(filled[i], &sched, (100 + (uint64_t)i) | CC__HANDLE_DETACHED, NULL);
+		cc__frame_begin(filled[i], &sched, NULL);
 		filled[i]->run.main = count_run;
+		cc__frame_show(filled[i], (100 + (uint64_t)i) | CC__HANDLE_DETACHED);
 		cc__init(&sched.spawned_outside, (uint64_t)i + 1);
 	}
 }
@@ -567,7 +568,7 @@ static void both_yielded(void)
  * way, since what is next has not started; the second takes its turn. */
 WORKER_SCENARIO(worker_yields_under_a_thief, .weak = MC_NONE, .bound = 1, .init = start_with_two_yielders,
                 .body = {steal_and_run}, .daemon = 1, .final = both_yielded,
-                .outcomes = "stolen alone") /* covers: RES-57/m */
+                .outcomes = "stolen alone") /* covers: RES-57/m, SCH-08/m */
 
 static int yield_and_give_back(void *arg)
 {
