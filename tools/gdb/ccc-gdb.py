@@ -280,7 +280,9 @@ class Snapshot:
     def function(self, data):
         """What the program spawned: captures in a frame lie behind the function, others may be gone."""
         l = self.layout
-        main, calls = l.field("fiber.child_main", data), l["capture_calls"]
+        main, calls = l.field("fiber.child_main", data), l.entry.get("capture_calls", (0, 0))[0]
+        if calls == 0:
+            return main
         if main == l.at("capture_calls.in_frame", calls):
             try:
                 return l.at("fiber.main", l.field("fiber.child_arg", data))
