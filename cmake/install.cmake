@@ -20,6 +20,19 @@ install(FILES
 	cmake/stack_clash.cmake
 	DESTINATION ${package_dir})
 
+# The gdb script: once for everything, and where gdb looks for that of the shared library.  gdb trusts
+# its own directory alone, which belongs to the prefix /usr.
+set(gdb_script tools/gdb/ccc-gdb.py)
+install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/ccc)
+if(CCC_BUILD_SHARED)
+	set(gdb_name libccc.so.${PROJECT_VERSION}-gdb.py)
+	install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${gdb_name})
+	if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+		install(FILES ${gdb_script} RENAME ${gdb_name}
+			DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/usr/${CMAKE_INSTALL_LIBDIR})
+	endif()
+endif()
+
 # In ccc.pc the prefix is relative to the file, unless libdir is absolute.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
 	set(pc_prefix ${CMAKE_INSTALL_PREFIX})
@@ -34,6 +47,11 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 	set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
 else()
 	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_DATADIR})
+	set(pc_datadir ${CMAKE_INSTALL_DATADIR})
+else()
+	set(pc_datadir "\${prefix}/${CMAKE_INSTALL_DATADIR}")
 endif()
 set(pc_stack_more "")
 if(cpu STREQUAL aarch64)	# see stack_clash.cmake

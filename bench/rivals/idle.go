@@ -1,17 +1,19 @@
 // idle.go - the cases of bench/idle.c in Go: how soon a goroutine starts behind one that
-// computes, and what a request a millisecond costs.  `idle CASE [n=N] [talk=MS] [workers=N]`
-// prints the figures as one line of JSON.
+// computes, and what a request a millisecond costs.  `idle CASE [n=N] [gap=US] [talk=MS]
+// [workers=N]` prints the figures as one line of JSON.
 package main
 
 import (
 	"fmt"
 	"io"
+	"math/rand"
 	"net"
 	"os"
 	"runtime"
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -57,7 +59,8 @@ func startDelay(name string) {
 	}
 	span := time.Duration(ms) * time.Millisecond
 	talk := time.Duration(argument("talk", 0)) * time.Millisecond
-	n := int(2 * time.Second / (4*time.Millisecond + span))
+	gap := time.Duration(argument("gap", 4000)) * time.Microsecond
+	n := int(2 * time.Second / (gap + span))
 	if talk != 0 {
 		n = 30
 	}
@@ -68,7 +71,7 @@ func startDelay(name string) {
 		if talk != 0 {
 			talkFor(talk)
 		} else {
-			computeFor(4 * time.Millisecond)
+			computeFor(gap)
 		}
 		spawned := time.Now()
 		go func() { begun <- time.Now() }()
@@ -117,15 +120,43 @@ func lightLoad() {
 		float64(cpu()-before)/float64(requests))
 }
 
+// 1,000 goroutines that sleep 1 to 100 ms: by how much does each oversleep?
+func timers1k() {
+	const n = 1000
+	over := make([]time.Duration, n)
+	random := rand.New(rand.NewSource(1))
+	var all sync.WaitGroup
+	before, begin := cpu(), time.Now()
+	for i := range over {
+		length, i := time.Duration(1+random.Intn(100))*time.Millisecond, i
+		all.Add(1)
+		go func() {
+			deadline := time.Now().Add(length)
+			time.Sleep(length)
+			over[i] = time.Since(deadline)
+			all.Done()
+		}()
+	}
+	all.Wait()
+	used, wall := cpu()-before, time.Since(begin)
+	sort.Slice(over, func(a, b int) bool { return over[a] < over[b] })
+	part := func(p float64) int64 { return over[int(float64(n-1)*p)].Microseconds() }
+	fmt.Printf("{\"case\":\"timers_1k\",\"ops\":%d,\"wall_s\":%.6f,\"cpu_us\":%d,\"over_p50_us\":%d,"+
+		"\"over_p99_us\":%d,\"over_max_us\":%d}\n", n, wall.Seconds(), used, part(0.5), part(0.99), part(1))
+}
+
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: idle CASE [n=N] [talk=MS] [workers=N]")
+		fmt.Fprintln(os.Stderr, "usage: idle CASE [n=N] [gap=US] [talk=MS] [workers=N]")
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(argument("workers", runtime.NumCPU()))
-	if os.Args[1] == "light_load" {
+	switch os.Args[1] {
+	case "light_load":
 		lightLoad()
-	} else {
+	case "timers_1k":
+		timers1k()
+	default:
 		startDelay(os.Args[1])
 	}
 }

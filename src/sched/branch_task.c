@@ -71,7 +71,7 @@ static void announce_branches(struct cc__worker *w, struct cc__branches *p)
 	/* Relaxed: a heuristic; a worker that falls asleep meanwhile sleeps on watch. */
 	if (__builtin_expect(cc__load(&w->idle->sleepers, CC__RELAXED) != 0, 0) &&
 	    !cc__idle_watched(w->idle, 1))
-		cc__idle_call(w->idle);
+		cc__worker_wake_another(w);
 }
 
 struct cc__branches *cc__branches_begin(bool *nested)
@@ -179,11 +179,13 @@ static bool make_task(struct cc__worker *w, struct cc__branches *p, bool own)
 	}
 	if (cc__watched())	/* the frame was assigned before its branch was taken */
 		cc__happens_before(&f->parker);
-	cc__frame_begin(f, w->sched, cc__next_id(w->thread) | CC__HANDLE_DETACHED, NULL);
+	cc__frame_begin(f, w->sched, NULL);
 	if (p->order != 0)
 		cc__fiber_want(f, p->order);
 	f->run.main = branch_task;
 	f->payload.arg = b;
+	f->payload.child.what.place = 0;
+	cc__frame_show(f, cc__next_id(w->thread) | CC__HANDLE_DETACHED);
 	cc__count(&w->spawned);
 	cc__word_publish(&f->parker);
 	cc__worker_push(w, f);

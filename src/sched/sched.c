@@ -14,6 +14,9 @@
 #include "task/overflow.h"
 #include "wait/thread.h"
 
+/* How long a timer may be without a keeper: as long as a push may be left to a watch. */
+#define TIMERS_LATE (2 * CC_MSEC)
+
 struct cc__sched *cc__sched_here(void)
 {
 	struct cc__worker *w = cc__worker_here();
@@ -269,6 +272,8 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	/* Relaxed, both: strays of a former life may still count. */
 	s->born = cc__load(&s->idle->outside, CC__RELAXED);
 	s->calls_born = cc__load(&s->idle->outside_calls, CC__RELAXED);
+	if (config->idle_wait != CC_FOREVER)
+		s->idle->late = cc__earlier(TIMERS_LATE, config->idle_wait);
 	s->worker = hook_alloc(config, cc__sched_places(s) * sizeof *s->worker);
 	if (s->worker != NULL)
 		return start_workers(s);
@@ -467,7 +472,7 @@ uint64_t cc__ids_take(struct cc__thread *t)
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
+                    cc_task_main *main, void *arg, uintptr_t place)
 {
 	struct cc__thread *t;
 	struct cc__birth b;
@@ -485,6 +490,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		return err;
 	b.f->run.main = main;
 	b.f->payload.arg = arg;
+	b.f->payload.child.what.place = place;
 	if (out != NULL)
 		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
 	CC_POINT("spawn.before_publish", &b.f->parker);

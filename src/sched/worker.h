@@ -60,6 +60,10 @@ struct cc__pulse {
 	uint64_t beats;			/* picks and serves, when it last looked */
 	cc_time since;			/* how long they have been that */
 	bool stuck, told;		/* found so, and said so, since then */
+	bool asked;			/* channels count for it (stall.h), ... */
+	uint64_t operations;		/* ... its operations before that, ... */
+	int64_t waited;			/* ... and how long it had waited for a CPU */
+	cc_time kept;			/* without known progress, in ticks of the monitor */
 };
 
 struct cc__worker {
@@ -97,6 +101,7 @@ struct cc__worker {
 	uint64_t random;
 	cc_time spin;			/* how long it looks for work before it sleeps */
 	unsigned fruitless;		/* watches since it last found something */
+	cc_time slept_at;		/* when it last fell asleep */
 	cc_time retire_at;		/* if it finds nothing until then; CC_FOREVER: never */
 	struct cc__sample *seen;	/* of each worker */
 	struct cc__lesson lesson;	/* but for its `from` */
@@ -110,7 +115,11 @@ struct cc__worker {
 	cc__a64 picks;			/* fibers it claimed */
 	cc__a64 serves;			/* times that it looked what others have for it */
 	cc__a64 moved;			/* queued here, but from another queue */
+	cc__a64 operations;		/* of channels; counted while a monitor asks */
+	cc__a32 number;			/* of its thread in the kernel; 0: not known yet */
 	cc__a64 spawned, finished;
+	CC__ATOMIC(cc_time) called_at;	/* when it last woke a worker for what it had pushed ... */
+	cc__a64 called_picks;		/* ... and its picks at that time */
 	cc__a32 life;			/* enum cc__life */
 	/* The array of a fiber that forks here, or did: where thieves look.  NULL: none. */
 	CC__ATOMIC(struct cc__branches *) branches;
@@ -157,6 +166,8 @@ static inline struct cc__fiber *cc__worker_claim(struct cc__worker *w, struct cc
  * Any thread. */
 struct cc__worker *cc__worker_in_turn(struct cc__sched *s);
 
+/* For what w has pushed or forked, unless a worker searches. */
+void cc__worker_wake_another(struct cc__worker *w);
 /* So many have been put into w's queue, by w: those who sleep may want to know. */
 void cc__worker_call_others(struct cc__worker *w, unsigned n);
 static inline void cc__worker_pushed(struct cc__worker *w, unsigned n)
