@@ -16,7 +16,10 @@ THROUGH = {
     "cc_chan_new_ordered": "cc_chan_make_ordered", "cc_arena_refill": "cc_arena_take",
     "cc_branch_offer": "cc_par2", "cc_branch_retract": "cc_par2", "cc_branch_join": "cc_par2",
     "cc_par_run2": "cc_par2", "cc_par_outer2": "cc_par2", "cc_par_call2": "cc_par2",
-    "cc_par_context": "cc_par2", "cc_errno_location": "errno",
+    "cc_par_context": "cc_par2", "cc_chan_at": "cc_chan_make", "cc_chan_subscribe_into": "cc_subscribe",
+    "cc_nursery_scope_at": "cc_nursery_scope", "cc_spawn_at": "cc_spawn", "cc_spawn_copy_at": "cc_spawn",
+    "cc_spawn_daemon_at": "cc_spawn_daemon", "cc_spawn_daemon_copy_at": "cc_spawn_daemon",
+    "cc_spawn_send_at": "cc_spawn_send", "cc_spawn_task_at": "cc_spawn_task", "cc_errno_location": "errno",
 }
 
 

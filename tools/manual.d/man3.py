@@ -152,7 +152,7 @@ def type_names(h):
     """Names of types, for links to the header's page."""
     text = re.sub(r"/\*.*?\*/", "", "\n".join(h.types), flags=re.S)
     names = re.findall(r"^typedef struct \w+ (CC\w+);|^\} (CC\w+);|^typedef (?!struct)[^;{]*?\b"
-                       r"(cc_\w+)(?:\(|;)", text, re.M)
+                       r"(cc_\w+)(?:\(|;)|\bextern const \w+ (cc_\w+);", text, re.M)
     return [n for n in dict.fromkeys(x for t in names for x in t if x)]
 
 
