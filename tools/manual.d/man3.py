@@ -50,7 +50,7 @@ class Section3:
         names = [n for n in dict.fromkeys(re.findall(r"\bcc_\w+", text)) if n in self.known]
         names = [n for n in dict.fromkeys(names + others) if n not in own][:SEE]
         links = [(n, 3) for n in sorted(names + ([] if header.page in own else [header.page]))]
-        section7 = {"chan": "channels", "select": "channels", "nursery": "nurseries",
+        section7 = {"chan": "channels", "select": "channels", "broadcast": "channels", "nursery": "nurseries",
                     "combine": "nurseries", "token": "cancellation", "io": "io", "fd": "io",
                     "net": "io", "stream": "io", "serve": "io", "debug": "debugging",
                     "fiber": "debugging", "trace": "debugging", "stats": "tuning",
