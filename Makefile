@@ -42,12 +42,16 @@ bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
 	else build/release/bench/ccc-bench all; fi
 
-bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, CASE="select" for some
+bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, GATE=1 with bench/instructions.txt, CASE="select" for some
 	@tools/setup instructions
-	@tools/instructions $(if $(BASE),--base $(BASE)) $(if $(ALLOW),--allow $(ALLOW)) $(CASE)
+	@tools/instructions $(if $(GATE),--gate bench/instructions.txt) $(if $(BASE),--base $(BASE)) $(if $(ALLOW),--allow $(ALLOW)) $(CASE)
 
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)
+
+site: ## the documentation as a site in build/site
+	@tools/setup site
+	@tools/site build/site
 
 accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too, PART=races for those alone
 	@tools/setup build test
@@ -77,4 +81,4 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 20
 
-.PHONY: all run test check bench bench-instructions install accept explore park-kernel lint conformance format clean help
+.PHONY: all run test check bench bench-instructions install site accept explore park-kernel lint conformance format clean help

@@ -21,6 +21,9 @@ struct CCRuntime {
 	struct cc__sched sched;		/* first: cc__sched_runtime */
 };
 
+/* Whoever has runtimes has the description of the process, too. */
+static const void *const described __attribute__((used)) = &cc_description;
+
 int cc_version(void)
 {
 	return CC_VERSION;
@@ -289,10 +292,11 @@ int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_t
 
 	if (cc__forked())
 		return ENOTSUP;
-	err = cc__sched_spawn(rt != NULL ? &rt->sched : NULL, out, options, main, arg);
+	err = cc__sched_spawn(rt != NULL ? &rt->sched : NULL, out, options, main, arg,
+	                      CC__PLACE_HERE());
 	if (__builtin_expect(err != CC__NOWHERE, 1))
 		return err;
 	if ((err = current(&rt)) != 0)
 		return err;
-	return cc__sched_spawn(&rt->sched, out, options, main, arg);
+	return cc__sched_spawn(&rt->sched, out, options, main, arg, CC__PLACE_HERE());
 }

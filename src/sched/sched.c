@@ -472,7 +472,7 @@ uint64_t cc__ids_take(struct cc__thread *t)
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
+                    cc_task_main *main, void *arg, uintptr_t place)
 {
 	struct cc__thread *t;
 	struct cc__birth b;
@@ -490,6 +490,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		return err;
 	b.f->run.main = main;
 	b.f->payload.arg = arg;
+	b.f->payload.child.what.place = place;
 	if (out != NULL)
 		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
 	CC_POINT("spawn.before_publish", &b.f->parker);

@@ -23,6 +23,11 @@ static cc__a32 kernel;
 static cc__a32 work;	/* queued fibers */
 static cc__a32 served;	/* fibers run, and events found */
 
+struct cc__thread *cc__thread_self(void)
+{
+	return &record[mc_self()];
+}
+
 /* ---- the poller ---- */
 
 static void kernel_set(uint32_t bit)

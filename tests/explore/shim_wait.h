@@ -53,6 +53,13 @@ void cc__slab_put(struct cc__slab *s, void *object)
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
 }
+
+__attribute__((weak)) void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg),
+                                         void *arg)
+{
+	(void)s, (void)visit, (void)arg;
+	mc_fail("shim: no slab to walk through");
+}
 #endif
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
@@ -81,7 +88,7 @@ __attribute__((weak)) struct cc__wait_context cc__wait_context(uintptr_t *domain
 	if (domain != NULL)
 		cc__domain_note(domain, shim_apart ? 0 : 8);
 	return (struct cc__wait_context){
-	    .waiter = thread ? &record[mc_self()].waiter : shim_fiber_waiter(self),
+	    .waiter = thread ? &((struct cc__thread *)cc__tls_get())->waiter : shim_fiber_waiter(self),
 	    .cancel = shim_cancel_flag(self),
 	};
 }

@@ -153,7 +153,7 @@ static int siblings_cancelled(void *rt)
 	return 0;
 }
 
-TEST(failure_cancels_siblings_and_is_returned)	/* covers: RES-36/u, LIF-01/u, LIF-09/u, LIF-11/t */
+TEST(failure_cancels_siblings_and_is_returned)	/* covers: RES-36/u, LIF-01/u, LIF-09/u */
 {
 	for_fiber_and_thread(siblings_cancelled);
 }
@@ -513,7 +513,7 @@ TEST(open_nursery_must_not_be_forgotten)
 	} ways[] = {
 	    {destroy_open, "destroyed while it is open"},
 	    {task_ends_with_open, "ended with a nursery open"},
-	    {child_ends_with_open, "with an inner one open"},
+	    {child_ends_with_open, "ended with a nursery open"},
 	    {end_after_return, "the program ends with the nursery at 0x"},
 	    {end_after_return_with_locals, "the program ends with the nursery at 0x"},
 	};
