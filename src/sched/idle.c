@@ -273,7 +273,7 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 	fence_after_search(i);
 	/* Both are asked: the worker that is woken may be the second keeper, and fall asleep as that
 	 * again. */
-	if (unattended(i, ops, arg) | ops->left(arg))
+	if ((int)unattended(i, ops, arg) | (int)ops->left(arg))
 		cc__idle_wake_one(i);
 }
 

@@ -193,7 +193,7 @@ static void listen_silently(int *listener, int queued[QUEUED], const char *port)
 	for (int i = 0; i < QUEUED; i++)
 		if (cc_net_dial(&queued[i], text, NULL, cc_after(test_slowness() * CC_SEC / 4)) != 0)
 			return;
-	CHECK(!"the queue takes more than expected");
+	CHECK(false && "the queue takes more than expected");
 }
 
 static int dial_live(void *arg)

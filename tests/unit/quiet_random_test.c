@@ -332,7 +332,9 @@ static bool finish(struct running *r)
 	text[n] = '\0';
 	close(r->output);
 	CHECK_EQ(waitpid(r->pid, &status, 0), r->pid);
-	if (CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0) & CHECK(n == 0))
+	const bool ended = CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+
+	if (CHECK(n == 0) && ended)
 		return true;
 	printf("seed %llu, status %d:\n%s\n", (unsigned long long)r->seed, status, text);
 	return false;
