@@ -7,7 +7,7 @@
  * a late access to it is found.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c wait/cancel.c task/frame.c
- * task/join.c sched/spawn.c
+ * task/join.c sched/options.c
  * scope/nursery.c scope/closing.c scope/handle.c */
 #include <errno.h>
 #include <string.h>

@@ -193,7 +193,7 @@ struct cc__member **cc__member_slot(struct cc__parker *p)
 static cc__a32 cancelled;
 static bool cancel_is_due;	/* .init's */
 
-const cc__a32 *cc__cancel_flag(struct cc__parker *who)
+const cc__a32 *shim_cancel_flag(struct cc__parker *who)
 {
 	(void)who;
 	return cancel_is_due ? &cancelled : NULL;
