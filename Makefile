@@ -49,6 +49,10 @@ bench-instructions: all ## instructions per operation, one worker; BASE=REVISION
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)
 
+site: ## the documentation as a site in build/site
+	@tools/setup site
+	@tools/site build/site
+
 accept: ## acceptance lines: AREA=ground; LONG=1 for the slow ones too, PART=races for those alone
 	@tools/setup build test
 	@LONG=$(LONG) PART="$(PART)" tools/accept $(AREA)
@@ -77,4 +81,4 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 20
 
-.PHONY: all run test check bench bench-instructions install accept explore park-kernel lint conformance format clean help
+.PHONY: all run test check bench bench-instructions install site accept explore park-kernel lint conformance format clean help

@@ -33,7 +33,7 @@ extern const struct bench_case bench_yield_cases[], bench_spawn_cases[], bench_m
     bench_timer_cases[], bench_blocking_cases[], bench_pool_cases[], bench_chan_cases[],
     bench_stream_cases[], bench_close_cases[], bench_arena_cases[], bench_nursery_cases[],
     bench_sync_cases[], bench_shared_cases[], bench_park_cases[], bench_idle_cases[],
-    bench_http_cases[], bench_parallel_cases[];
+    bench_http_cases[], bench_parallel_cases[], bench_connection_cases[], bench_broadcast_cases[];
 
 /* The command line, for bench_arg. */
 void bench_args(int argc, char **argv);

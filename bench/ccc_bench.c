@@ -11,9 +11,10 @@
 static const struct bench_case *const tables[] = {
     bench_yield_cases, bench_spawn_cases,    bench_memory_cases,
     bench_timer_cases, bench_blocking_cases, bench_pool_cases,
-    bench_chan_cases,  bench_stream_cases,   bench_close_cases,
+    bench_chan_cases,  bench_broadcast_cases, bench_stream_cases,   bench_close_cases,
     bench_arena_cases, bench_nursery_cases, bench_sync_cases, bench_shared_cases,
     bench_park_cases,  bench_idle_cases, bench_http_cases, bench_parallel_cases,
+    bench_connection_cases,
 };
 
 /* All of them in one loop: `c` from the first to one without a name. */

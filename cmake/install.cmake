@@ -20,6 +20,19 @@ install(FILES
 	cmake/stack_clash.cmake
 	DESTINATION ${package_dir})
 
+# The gdb script: once for everything, and where gdb looks for that of the shared library.  gdb trusts
+# its own directory alone, which belongs to the prefix /usr.
+set(gdb_script tools/gdb/ccc-gdb.py)
+install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/ccc)
+if(CCC_BUILD_SHARED)
+	set(gdb_name libccc.so.${PROJECT_VERSION}-gdb.py)
+	install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${gdb_name})
+	if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+		install(FILES ${gdb_script} RENAME ${gdb_name}
+			DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/usr/${CMAKE_INSTALL_LIBDIR})
+	endif()
+endif()
+
 # In ccc.pc the prefix is relative to the file, unless libdir is absolute.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
 	set(pc_prefix ${CMAKE_INSTALL_PREFIX})
@@ -35,9 +48,37 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 else()
 	set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_DATADIR})
+	set(pc_datadir ${CMAKE_INSTALL_DATADIR})
+else()
+	set(pc_datadir "\${prefix}/${CMAKE_INSTALL_DATADIR}")
+endif()
 set(pc_stack_more "")
 if(cpu STREQUAL aarch64)	# see stack_clash.cmake
 	set(pc_stack_more " --param=stack-clash-protection-guard-size=12")
 endif()
 configure_file(cmake/ccc.pc.in ccc.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ccc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Manual pages, documentation, and the programs that they show.  The pages are made by a script;
+# without python3 they are left out.
+set(manual_pages OFF)
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+	set(manual_pages ON)
+	file(GLOB manual_sources CONFIGURE_DEPENDS include/ccc/*.h docs/man3.examples/*.c
+		docs/man1/*.md docs/man7/*.md tools/manual tools/manual.d/*.py packaging/debian/changelog)
+	add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/man/stamp
+		COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_CURRENT_BINARY_DIR}/man
+		COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/manual pages
+			${CMAKE_CURRENT_BINARY_DIR}/man
+		COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_CURRENT_BINARY_DIR}/man/stamp
+		DEPENDS ${manual_sources} VERBATIM)
+	add_custom_target(manual ALL DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/man/stamp)
+	install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man/man1 ${CMAKE_CURRENT_BINARY_DIR}/man/man3
+		${CMAKE_CURRENT_BINARY_DIR}/man/man7 DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}
+	PATTERN "man1" EXCLUDE PATTERN "man7" EXCLUDE)
+install(FILES README.md CHANGES.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "run" EXCLUDE)

@@ -21,7 +21,10 @@ enum { THREADS_MAX = 64, THREAD_STACK_PAGES = 2 };
 
 struct thread {
 	struct cc__parker parker;	/* first */
-	struct cc__waiter waiter;	/* of its single waits */
+	union {
+		struct cc__waiter waiter;	/* of its single waits */
+		struct cc__own own;
+	};
 	struct cc__member member;	/* of its process's scope */
 	struct cc__member *scopes;	/* its own: &member while it lives */
 	struct process *process;	/* constant while it lives */

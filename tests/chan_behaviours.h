@@ -4,6 +4,7 @@
 #define TEST_CHAN_BEHAVIOURS_H
 
 #include "chans.h"
+#include "jitter.h"
 
 /* ---- moving ---- */
 
@@ -357,6 +358,8 @@ BEHAVIOUR(a_crowd_meets_the_close)	/* covers: CHN-04/s, LIF-40/s, LIF-44/s, LIF-
 	struct actor sender[CROWD], receiver[CROWD];
 	int sent = 0, received = 0;
 
+	jitter_at("ring.reserved", 8);	/* the close meets sends in flight */
+
 	for (int i = 0; i < CROWD; i++) {
 		start_send(&sender[i], s, c, i * 1000000 + 1, MOST, CC_FOREVER);
 		receiver[i] = (struct actor){.chan = c};
@@ -373,6 +376,7 @@ BEHAVIOUR(a_crowd_meets_the_close)	/* covers: CHN-04/s, LIF-40/s, LIF-44/s, LIF-
 		received += receiver[i].done;
 	}
 	CHECK_EQ(sent, received);
+	jitter_at(NULL, 1);
 	free_chan(c);
 }
 

@@ -17,18 +17,28 @@ struct setting {
 	CCRuntime *rt;
 };
 
-static const struct setting kinds_of_channel[] = {
-    {.name = "buffered 1", .kind = CC_CHAN_KIND_PLAIN, .capacity = 1},
-    {.name = "buffered 3", .kind = CC_CHAN_KIND_PLAIN, .capacity = 3},
-    {.name = "ring 8", .kind = CC_CHAN_KIND_PLAIN, .capacity = 8},
-    {.name = "ring 13", .kind = CC_CHAN_KIND_PLAIN, .capacity = 13},
-    {.name = "rendezvous", .kind = CC_CHAN_KIND_PLAIN, .capacity = 0},
-    {.name = "sync 0", .kind = CC_CHAN_KIND_SYNC, .capacity = 0},
-    {.name = "sync 1", .kind = CC_CHAN_KIND_SYNC, .capacity = 1},
-    {.name = "sync 3", .kind = CC_CHAN_KIND_SYNC, .capacity = 3},
-    {.name = "ordered 0", .kind = CC_CHAN_KIND_ORDERED, .capacity = 0},
-    {.name = "ordered 2", .kind = CC_CHAN_KIND_ORDERED, .capacity = 2},
-};
+#ifndef KINDS_OF_CHANNEL
+#define KINDS_OF_CHANNEL \
+	{.name = "buffered 1", .kind = CC_CHAN_KIND_PLAIN, .capacity = 1}, \
+	{.name = "buffered 3", .kind = CC_CHAN_KIND_PLAIN, .capacity = 3}, \
+	{.name = "ring 8", .kind = CC_CHAN_KIND_PLAIN, .capacity = 8}, \
+	{.name = "ring 13", .kind = CC_CHAN_KIND_PLAIN, .capacity = 13}, \
+	{.name = "rendezvous", .kind = CC_CHAN_KIND_PLAIN, .capacity = 0}, \
+	{.name = "sync 0", .kind = CC_CHAN_KIND_SYNC, .capacity = 0}, \
+	{.name = "sync 1", .kind = CC_CHAN_KIND_SYNC, .capacity = 1}, \
+	{.name = "sync 3", .kind = CC_CHAN_KIND_SYNC, .capacity = 3}, \
+	{.name = "ordered 0", .kind = CC_CHAN_KIND_ORDERED, .capacity = 0}, \
+	{.name = "ordered 2", .kind = CC_CHAN_KIND_ORDERED, .capacity = 2},
+#endif
+
+static const struct setting kinds_of_channel[] = {KINDS_OF_CHANNEL};
+
+/* The channel that elements of `c` are received from. */
+#ifndef RECEIVING_END
+#define RECEIVING_END(c) (c)
+#define CHAN_IS_MADE(c) ((void)0)
+#define CHAN_GOES(c) ((void)0)
+#endif
 
 /* Two workers that nobody helps and that wake only when they are woken. */
 static inline CCRuntime *chan_runtime(void)
@@ -86,6 +96,7 @@ static inline CCChan *chan_of(const struct setting *s)
 	CCChan *c = NULL;
 
 	CHECK_EQ(cc_chan_create(&c, element_size(s->kind), s->capacity, &o), 0);
+	CHAN_IS_MADE(c);
 	return c;
 }
 
@@ -115,7 +126,7 @@ static inline int send_number(CCChan *c, int number, cc_time deadline)
 static inline int recv_number(CCChan *c, int *number, cc_time deadline)
 {
 	union element e = {.task = {0}};
-	const int err = cc_chan_recv_until(c, &e, c->size, deadline);
+	const int err = cc_chan_recv_until(RECEIVING_END(c), &e, c->size, deadline);
 
 	if (err == 0)
 		*number = number_of(c, &e);
@@ -188,6 +199,8 @@ static inline int waiting(CCChan *c, enum cc__way way)
 	struct cc__waiter *w;
 	int n = 0;
 
+	if (way == CC__RECV)
+		c = RECEIVING_END(c);
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if ((w = c->wait[way].head) != NULL)
 		do
@@ -215,6 +228,7 @@ static inline int fill(CCChan *c, int first)
 static inline void free_chan(CCChan *c)
 {
 	CHECK_EQ(waiting(c, CC__SEND) + waiting(c, CC__RECV), 0);
+	CHAN_GOES(c);
 	CHECK_EQ(cc_chan_free(c), 0);
 }
 

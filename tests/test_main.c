@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -174,6 +175,8 @@ static void child(void (*fn)(void *), void *arg, int fd)
 	const struct rlimit no_core = {0, 0};
 
 	alarm(0);
+	/* The watchdog may end the parent first; an orphan would keep the output of ctest open. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (int i = 0; i < FATALS; i++) {
 		struct sigaction now;

@@ -58,14 +58,10 @@ static inline bool sem_publish(void *object, struct cc__waiter *w)
 static inline bool sem_unpublish(void *object, struct cc__waiter *w)
 {
 	struct sem *s = object;
-	bool listed;
 
 	cc__add(&s->withdrawals, 1, CC__RELAXED);
-	cc__lock(&s->q.lock, CC__RANK_WAITQ);
-	if ((listed = w->next != NULL))
-		cc__waitq_remove(&s->q, w);
-	cc__unlock(&s->q.lock);
-	return listed;
+	/* The library's; a waiter that was never listed has no lock. */
+	return w->lock != NULL && cc__waitq_ops.unpublish(&s->q, w);
 }
 
 static const struct cc__waitable_ops sem_ops = {sem_try, sem_publish, sem_unpublish};

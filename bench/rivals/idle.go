@@ -6,12 +6,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand"
 	"net"
 	"os"
 	"runtime"
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -117,15 +119,43 @@ func lightLoad() {
 		float64(cpu()-before)/float64(requests))
 }
 
+// 1,000 goroutines that sleep 1 to 100 ms: by how much does each oversleep?
+func timers1k() {
+	const n = 1000
+	over := make([]time.Duration, n)
+	random := rand.New(rand.NewSource(1))
+	var all sync.WaitGroup
+	before, begin := cpu(), time.Now()
+	for i := range over {
+		length, i := time.Duration(1+random.Intn(100))*time.Millisecond, i
+		all.Add(1)
+		go func() {
+			deadline := time.Now().Add(length)
+			time.Sleep(length)
+			over[i] = time.Since(deadline)
+			all.Done()
+		}()
+	}
+	all.Wait()
+	used, wall := cpu()-before, time.Since(begin)
+	sort.Slice(over, func(a, b int) bool { return over[a] < over[b] })
+	part := func(p float64) int64 { return over[int(float64(n-1)*p)].Microseconds() }
+	fmt.Printf("{\"case\":\"timers_1k\",\"ops\":%d,\"wall_s\":%.6f,\"cpu_us\":%d,\"over_p50_us\":%d,"+
+		"\"over_p99_us\":%d,\"over_max_us\":%d}\n", n, wall.Seconds(), used, part(0.5), part(0.99), part(1))
+}
+
 func main() {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: idle CASE [n=N] [talk=MS] [workers=N]")
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(argument("workers", runtime.NumCPU()))
-	if os.Args[1] == "light_load" {
+	switch os.Args[1] {
+	case "light_load":
 		lightLoad()
-	} else {
+	case "timers_1k":
+		timers1k()
+	default:
 		startDelay(os.Args[1])
 	}
 }

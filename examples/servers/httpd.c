@@ -4,7 +4,8 @@
  *
  * Keep-alive, pipelining, ranges, HEAD.  A request has -r seconds in all, from its first byte to
  * the last byte of its answer; a silent connection is closed after -i seconds; after SIGTERM the
- * requests that have begun have -g seconds.  Links in the directory are followed. */
+ * requests that have begun have -g seconds.  Links in the directory are followed; a changed file is
+ * served half a second later (files.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,18 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ccc/ccc.h>
 
+#include "files.h"
 #include "http.h"
 
-/* Bodies up to this size are copied behind their head and sent with it; others by sendfile. */
-enum { SMALL = 8 * 1024 };
-
 struct site {
-	int root;	/* the directory */
+	struct files files;
 	cc_time request;
 	CCServeOptions limits;
 	const char *address;
@@ -33,13 +31,15 @@ struct site {
 /* One request and its answer. */
 struct exchange {
 	CCStream *stream;
-	const struct site *site;
+	struct site *site;
 	struct http_request request;
 	cc_time deadline;
 	bool keep;	/* the connection stays open after the answer */
 };
 
 /* ---- answers ---- */
+
+static const char accepts_ranges[] = "Accept-Ranges: bytes\r\n";
 
 static const char *reason_of(int status)
 {
@@ -62,15 +62,21 @@ static const char *reason_of(int status)
 	}
 }
 
+static int format_head(char *head, size_t room, int status, const char *type, uint64_t size,
+                       const char *more, bool keep)
+{
+	return snprintf(head, room,
+	                "HTTP/1.1 %d %s\r\nServer: httpd\r\nContent-Type: %s\r\n"
+	                "Content-Length: %llu\r\n%s%s\r\n",
+	                status, reason_of(status), type, (unsigned long long)size, more,
+	                keep ? "" : "Connection: close\r\n");
+}
+
 static int write_head(struct exchange *x, int status, const char *type, uint64_t size,
                       const char *more)
 {
 	char head[512];
-	const int n = snprintf(head, sizeof head,
-	                       "HTTP/1.1 %d %s\r\nServer: httpd\r\nContent-Type: %s\r\n"
-	                       "Content-Length: %llu\r\n%s%s\r\n",
-	                       status, reason_of(status), type, (unsigned long long)size, more,
-	                       x->keep ? "" : "Connection: close\r\n");
+	const int n = format_head(head, sizeof head, status, type, size, more, x->keep);
 
 	return cc_stream_write(x->stream, head, (size_t)n, NULL, x->deadline);
 }
@@ -120,39 +126,6 @@ static const char *type_of(const char *path)
 	return "application/octet-stream";
 }
 
-/* Errno is read in functions that do not wait, which the compiler must not merge with others
- * (ccc/errno.h). */
-static __attribute__((noinline)) int open_at(int root, const char *path, int *fd, struct stat *st)
-{
-	/* O_NONBLOCK: a named pipe does not keep the thread. */
-	if ((*fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
-		return errno;
-	if (fstat(*fd, st) == 0)
-		return 0;
-	close(*fd);
-	return EIO;
-}
-
-/* The file, or the index of a directory.  The dot in front keeps "//etc" below the root. */
-static int open_file(const struct site *site, const char *path, int *fd, struct stat *st)
-{
-	char name[HTTP_PATH_MAX + 16];
-	int err;
-
-	snprintf(name, sizeof name, ".%s", path);
-	err = open_at(site->root, name, fd, st);
-	if (err == 0 && S_ISDIR(st->st_mode)) {
-		close(*fd);
-		snprintf(name, sizeof name, ".%s/index.html", path);
-		err = open_at(site->root, name, fd, st);
-	}
-	if (err == 0 && !S_ISREG(st->st_mode)) {
-		close(*fd);
-		err = ENOENT;
-	}
-	return err;
-}
-
 static int status_of(int err)
 {
 	switch (err) {
@@ -170,32 +143,30 @@ static int status_of(int err)
 	}
 }
 
-/* Behind the head, in the stream's buffer: several answers leave in one piece. */
-static int write_small(struct exchange *x, int fd, uint64_t from, size_t size)
-{
-	char *text = malloc(size);
-	ssize_t n;
-	int err = ENOMEM;
-
-	if (text != NULL) {
-		n = pread(fd, text, size, (off_t)from);
-		err = n == (ssize_t)size
-		          ? cc_stream_write(x->stream, text, size, NULL, x->deadline)
-		          : EIO;	/* cut off meanwhile: the promised length cannot be kept */
-	}
-	free(text);
-	return err;
-}
-
-static int write_body(struct exchange *x, int fd, uint64_t from, uint64_t size)
+/* Of a small file behind the head, in the stream's buffer: several answers leave in one piece. */
+static int write_body(struct exchange *x, const struct file *file, uint64_t from, uint64_t size)
 {
 	if (x->request.method == HTTP_HEAD || size == 0)
 		return 0;
-	if (size <= SMALL)
-		return write_small(x, fd, from, (size_t)size);
+	if (file->text != NULL)
+		return cc_stream_write(x->stream, file->text + file->head + from, (size_t)size,
+		                       NULL, x->deadline);
 	cc_try(cc_stream_flush(x->stream, x->deadline));
-	return cc_fd_send_file(cc_stream_fd(x->stream), fd, (int64_t)from, (size_t)size, NULL,
-	                       x->deadline);
+	return cc_fd_send_file(cc_stream_fd(x->stream), file->fd, (int64_t)from, (size_t)size,
+	                       NULL, x->deadline);
+}
+
+/* The answer to most requests, as the cache keeps it. */
+static size_t usual_head(char *head, size_t room, const char *path, uint64_t size)
+{
+	return (size_t)format_head(head, room, 200, type_of(path), size, accepts_ranges, true);
+}
+
+/* Head and contents of a small file, as they lie in the cache. */
+static bool is_usual(const struct exchange *x, const struct file *file)
+{
+	return file->text != NULL && x->keep && !x->request.has_range &&
+	       x->request.method == HTTP_GET;
 }
 
 /* The bytes that the range means.  False: there are none. */
@@ -211,36 +182,42 @@ static bool resolve_range(const struct http_request *r, uint64_t size, uint64_t 
 	return r->from < size;
 }
 
-static int send_file(struct exchange *x, int fd, uint64_t size)
+static int send_range(struct exchange *x, const struct file *file)
 {
-	const char *type = type_of(x->request.path);
 	uint64_t from, to;
 	char more[96];
 
-	if (!x->request.has_range) {
-		cc_try(write_head(x, 200, type, size, "Accept-Ranges: bytes\r\n"));
-		return write_body(x, fd, 0, size);
-	}
-	if (!resolve_range(&x->request, size, &from, &to)) {
+	if (!resolve_range(&x->request, file->size, &from, &to)) {
 		snprintf(more, sizeof more, "Content-Range: bytes */%llu\r\n",
-		         (unsigned long long)size);
+		         (unsigned long long)file->size);
 		return write_status(x, 416, more);
 	}
 	snprintf(more, sizeof more, "Content-Range: bytes %llu-%llu/%llu\r\n",
-	         (unsigned long long)from, (unsigned long long)to, (unsigned long long)size);
-	cc_try(write_head(x, 206, type, to - from + 1, more));
-	return write_body(x, fd, from, to - from + 1);
+	         (unsigned long long)from, (unsigned long long)to, (unsigned long long)file->size);
+	cc_try(write_head(x, 206, type_of(file->path), to - from + 1, more));
+	return write_body(x, file, from, to - from + 1);
+}
+
+static int send_file(struct exchange *x, const struct file *file)
+{
+	if (is_usual(x, file))
+		return cc_stream_write(x->stream, file->text, file->head + (size_t)file->size, NULL,
+		                       x->deadline);
+	if (x->request.has_range)
+		return send_range(x, file);
+	cc_try(write_head(x, 200, type_of(file->path), file->size, accepts_ranges));
+	return write_body(x, file, 0, file->size);
 }
 
 static int answer_file(struct exchange *x)
 {
-	struct stat st;
-	int fd, err = open_file(x->site, x->request.path, &fd, &st);
+	struct file *file;
+	int err = files_get(&x->site->files, x->request.path, &file);
 
 	if (err != 0)
 		return write_status(x, status_of(err), "");
-	err = send_file(x, fd, (uint64_t)st.st_size);
-	close(fd);
+	err = send_file(x, file);
+	files_put(file);
 	return err;
 }
 
@@ -271,7 +248,7 @@ static int read_head(struct exchange *x, int *status)
 	return 0;
 }
 
-static int exchange_one(CCStream *stream, const struct site *site)
+static int exchange_one(CCStream *stream, struct site *site)
 {
 	struct exchange x = {.stream = stream, .site = site, .deadline = cc_after(site->request)};
 	int status = 0;
@@ -342,7 +319,7 @@ static int run(struct site *site, int listener)
 
 int main(int argc, char **argv)
 {
-	struct site site = {
+	static struct site site = {
 	    .request = 30 * CC_SEC,
 	    .limits = {.connections = 10000, .idle = 60 * CC_SEC, .grace = 10 * CC_SEC},
 	    .address = "127.0.0.1:8080",
@@ -351,7 +328,8 @@ int main(int argc, char **argv)
 
 	if (!parse_options(&site, argc, argv))
 		return usage();
-	if ((site.root = open(argv[optind], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+	site.files.write_head = usual_head;
+	if ((site.files.root = open(argv[optind], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
 		perror(argv[optind]);
 		return 1;
 	}
@@ -359,7 +337,7 @@ int main(int argc, char **argv)
 		err = run(&site, listener);
 		cc_fd_close(listener);
 	}
-	close(site.root);
+	close(site.files.root);
 	if (err != 0)
 		fprintf(stderr, "httpd: %s: %s\n", site.address, strerror(err));
 	return err != 0;

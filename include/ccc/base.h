@@ -37,6 +37,16 @@ extern "C" {
  * by its return address, and so that a fork calls its branches directly. */
 #define CC_IN_CALLER __attribute__((always_inline))
 
+/* The text "NAME FILE:LINE" of the line that the macro stands in, for messages and dumps. */
+#define CC_PLACE(name) #name " " CC_PLACE_FILE ":" CC_PLACE_TEXT(__LINE__)
+#define CC_PLACE_TEXT(line) CC_PLACE_TEXT_OF(line)
+#define CC_PLACE_TEXT_OF(line) #line
+#ifdef __FILE_NAME__
+#define CC_PLACE_FILE __FILE_NAME__
+#else
+#define CC_PLACE_FILE __FILE__
+#endif
+
 /* Ignores the result of a call whose failure makes no difference to the caller.
  *
  * Any thread.  Never parks. */

@@ -6,11 +6,13 @@
 #include <ccc/base.h>
 #include <ccc/blocking.h>
 #include <ccc/branch.h>
+#include <ccc/broadcast.h>
 #include <ccc/cap.h>
 #include <ccc/chan.h>
 #include <ccc/combine.h>
 #include <ccc/cxx.h>
 #include <ccc/debug.h>
+#include <ccc/describe.h>
 #include <ccc/fd.h>
 #include <ccc/fiber.h>
 #include <ccc/io.h>

@@ -127,6 +127,40 @@ private:
 	CCChan *chan_ = nullptr;
 };
 
+// A subscription to a channel whose kind is CC_CHAN_KIND_BROADCAST or CC_CHAN_KIND_WATCH
+// (ccc/broadcast.h).  Nobody uses it any more when it goes, which is before its channel does.
+//
+//      CCChanOptions news;
+//      news.kind = CC_CHAN_KIND_BROADCAST;
+//      cc::channel<int> numbers(16, news);
+//      cc::subscription<int> mine(numbers);
+template <class T> class subscription
+{
+public:
+	explicit subscription(const channel<T> &chan)
+	{
+		check(cc_chan_subscribe(chan.get(), &rx_), "cc::subscription");
+	}
+	~subscription() { cc_chan_unsubscribe(rx_); }
+	subscription(const subscription &) = delete;
+	subscription &operator=(const subscription &) = delete;
+
+	receiver<T> rx() const noexcept { return receiver<T>(rx_.chan); }
+	[[nodiscard]] int recv(T &item, cc_time deadline = CC_FOREVER) const noexcept
+	{
+		return rx().recv(item, deadline);
+	}
+	[[nodiscard]] std::optional<T> recv(cc_time deadline = CC_FOREVER) const noexcept
+	{
+		return rx().recv(deadline);
+	}
+	uint64_t lost() const noexcept { return cc_chan_lost(rx_); }
+	CCChan *get() const noexcept { return rx_.chan; }
+
+private:
+	CCChanRx rx_ = {nullptr};
+};
+
 // ---- select ----
 
 // The place of the case that took place, or the number of cases; *error (may be null) is what

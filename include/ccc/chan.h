@@ -92,6 +92,10 @@ typedef enum CCChanKind {
 	 * Further errors of such a send: EDEADLK if the caller sends its own handle to a closed
 	 * channel, ENOMEM if there is no memory for the first wait of a thread. */
 	CC_CHAN_KIND_ORDERED,
+	/* Every subscription receives every element (broadcast.h).  Capacity 1 or more. */
+	CC_CHAN_KIND_BROADCAST,
+	/* Holds the latest value for its subscriptions (broadcast.h).  Capacity 1, mode BLOCK. */
+	CC_CHAN_KIND_WATCH,
 } CCChanKind;
 
 /* Options.  A zeroed struct is the default, which is what cc_chan_new uses. */
@@ -130,6 +134,15 @@ typedef struct CCChanOptions {
  *
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK CCChan *cc_chan_new(size_t size, size_t capacity);
+
+/* Creates a channel as cc_chan_create does, for cc_chan_make.  `place` is CC_PLACE of its type, which
+ * is the channel's name unless the options have one.
+ *
+ * Returns NULL where cc_chan_create returns an error.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options,
+                                        const char *place);
 
 /* Creates a channel with options and stores it in *out.  `options` may be NULL.
  *

@@ -28,7 +28,7 @@ enum {
  * Returns 0, or
  *   ETIMEDOUT   the deadline passed (EAGAIN if it was CC_NOW), or the deadline of a nursery
  *               around the caller passed
- *   EBADF       `fd` is not an open descriptor, or cc_fd_forget was called during the wait
+ *   EBADF       `fd` is not an open descriptor, or cc_fd_close closed it during the wait
  *   EINVAL      `events` is 0 or has unknown bits
  *   ECANCELED   a nursery around the caller was cancelled, or the calling fiber's runtime is
  *               ending (cc_runtime_free)
@@ -39,20 +39,32 @@ enum {
  * Any thread.  May park (an OS thread blocks in poll(2)).  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_wait_fd(int fd, unsigned events, cc_time deadline);
 
-/* Prepares close(fd): every fiber that waits for `fd`, in any runtime, gets EBADF, and the runtimes
- * release the descriptor.  From then on no fiber may start to wait for `fd`.  A thread that waits
- * outside of any fiber is not woken.
+/* Waits as cc_wait_fd does and stores in *ready which of `events` hold: both CC_FD_READ and
+ * CC_FD_WRITE, if asked for, after an error or a hang-up.  Unlike cc_wait_fd it does not return
+ * spuriously: when it looked, the event was there.
  *
- * If a descriptor is closed without this call, its waiters sleep until their deadlines.  The next
- * descriptor with the same number works correctly, because every wait by cc_wait_fd registers its
- * descriptor anew.
+ * Returns 0, an error of cc_wait_fd, or
+ *   EINVAL   `ready` is NULL
+ * After an error *ready is unchanged.
+ *
+ * Any thread.  May park (an OS thread blocks in poll(2)).  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_fd_ready(int fd, unsigned events, unsigned *ready, cc_time deadline);
+
+/* Closes `fd` and ends, with EBADF, every call of the library that waits for it, in fibers of any
+ * runtime and in threads: cc_wait_fd, the cases of a select, and the calls of <ccc/io.h> and
+ * <ccc/net.h>.  None of them uses the number again, so none can meet another file that gets it.
+ * close(2) itself takes as long as the file wants, as with SO_LINGER.
+ *
+ * If a descriptor is closed by close(2) instead, its waiters sleep until their deadlines.  The next
+ * descriptor with the same number works correctly in cc_wait_fd and in a select, because each of
+ * their waits registers the descriptor anew; net.h says what holds for other calls.
  *
  * Returns 0, or
- *   EBADF       `fd` is negative
- *   ENOTSUP     in a child of fork (runtime.h)
+ *   EBADF         `fd` is not open, or another call closes it
+ *   EIO, ENOSPC   the file could not be written; the descriptor is closed
  *
  * Any thread.  Never parks. */
-CC_API int cc_fd_forget(int fd);
+CC_API int cc_fd_close(int fd);
 
 #ifdef __cplusplus
 }

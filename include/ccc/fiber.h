@@ -45,6 +45,7 @@ typedef enum CCWaitKind {
  * are certain to belong together. */
 typedef struct CCFiberInfo {
 	uint64_t id;
+	const void *frame;	/* with `id` the handle, as in CCTask */
 	char name[16];
 	CCFiberState state;
 	unsigned worker;	/* the worker that runs it or ran it last; 0: none yet */
@@ -54,6 +55,10 @@ typedef struct CCFiberInfo {
 	size_t stack_size;	/* in bytes */
 	const void *nursery;	/* the nursery that it is a child of; NULL: none */
 	const void *function;	/* what it runs, if it is a child of a nursery; otherwise NULL */
+	const char *place;	/* "FILE:LINE" of the cc_spawn (typed.h) that started it; NULL: not
+				 * known.  A part of the program's text */
+	const void *spawned_at;	/* return address of the call that started it, if `place` is NULL;
+				 * NULL: not known */
 	CCWaitKind wait;	/* the fields below mean something unless it is CC_WAIT_NONE */
 	const void *object;	/* address of what it waits for; NULL: not known, or none */
 	uint64_t task;		/* CC_WAIT_TASK: id of the task that it joins; otherwise 0 */

@@ -4,8 +4,10 @@
  * the system call first and waits only if that would block, so a call that need not wait succeeds
  * even if its deadline has passed or the caller is cancelled.  Set O_NONBLOCK (cc_fd_nonblock):
  * without it the system call itself blocks the thread, and neither deadline nor cancellation ends
- * it.  A regular file never waits, so it blocks the thread for as long as the disk takes
- * (cc_blocking moves such reads to another thread).
+ * it.  A regular file is always ready, so a read of it blocks the thread for as long as the disk
+ * takes.  For files that cc_fd_open has opened, cc_fd_read, cc_fd_read_all and cc_fd_write_all by
+ * a fiber take what the system has in memory at once, and have the rest made by a thread of
+ * cc_blocking, so the worker goes on; such a read is not ended by a deadline once it has begun.
  *
  * Any number of fibers and threads may use one descriptor.  Bytes of concurrent writes may mix,
  * because cc_fd_write_all may need several system calls.
@@ -40,6 +42,24 @@ extern "C" {
  *
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_fd_nonblock(int fd);
+
+/* Opens the file at `path`, as open(2) does with `flags`, O_CLOEXEC and O_NONBLOCK, and stores the
+ * descriptor in *fd: for the calls of this header, and to be closed with cc_fd_close.  `mode` is
+ * the permissions of a file that O_CREAT makes.  If the caller is a fiber, a thread of cc_blocking
+ * makes the call, because a path may lie on a slow file system.
+ *
+ * Returns 0, or
+ *   EINVAL      `fd` or `path` is NULL, or `flags` are wrong
+ *   ENOENT, EACCES, EISDIR, EEXIST   of open(2)
+ *   EMFILE, ENFILE, ENOMEM   no descriptor or memory is left
+ *   ECANCELED   the caller was cancelled while it waited for a thread
+ *   ETIMEDOUT   the deadline of a nursery passed while the caller waited for a thread
+ *   ENOTSUP     in a child of fork (runtime.h)
+ *   (other)     of open(2)
+ * After an error there is no descriptor and *fd is unchanged.
+ *
+ * Any thread.  May park.  Cancellation point while it waits for a thread. */
+CC_API CC_MUST_CHECK int cc_fd_open(int *fd, const char *path, int flags, unsigned mode);
 
 /* Reads at least one byte and at most `size` bytes into `buffer`, waiting until `deadline` if
  * there is none.  Stores the number of bytes in *count, unless `count` is NULL.
@@ -144,19 +164,6 @@ CC_API CC_MUST_CHECK int cc_fd_send_file(int fd, int file, int64_t offset, size_
  *
  * Any thread.  Never parks. */
 CC_API int cc_fd_shutdown(int fd, unsigned directions);
-
-/* Closes `fd` and ends the calls of this header and of <ccc/net.h> that wait for it, and those of
- * cc_wait_fd in fibers, with EBADF.  None of them uses the number again, so none can meet another
- * file that gets it.  close(2) itself takes as long as the file wants, as with SO_LINGER.
- *
- * A thread outside of any fiber that waits in cc_wait_fd is not woken (fd.h).
- *
- * Returns 0, or
- *   EBADF         `fd` is not open, or another call closes it
- *   EIO, ENOSPC   the file could not be written; the descriptor is closed
- *
- * Any thread.  Never parks. */
-CC_API int cc_fd_close(int fd);
 
 #ifdef __cplusplus
 }

@@ -319,7 +319,7 @@ CC_API int cc_cancel_reason(void);
 #define CC_NURSERY_SCOPE(name, error, options) \
 	for (CCNursery name[1] __attribute__((cleanup(cc_nursery_scope_end))) = {{{0}}}, \
 	                       *name##_unopened = name; \
-	     name##_unopened != 0 && cc_nursery_scope_begin(name, error, options); \
+	     name##_unopened != 0 && cc_nursery_scope_at(name, error, options, CC_PLACE(name)); \
 	     name##_unopened = 0)
 
 /* Opens the nursery of cc_nursery_scope.  Not to be called directly.
@@ -329,11 +329,75 @@ CC_API int cc_cancel_reason(void);
  * Any thread.  Never parks. */
 CC_API int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options);
 
+/* Opens the nursery of cc_nursery_scope, at the place `place`, which is a CC_PLACE.  Not to be called
+ * directly.
+ *
+ * Returns 1 if the block is to run, or 0.
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_nursery_scope_at(CCNursery *nursery, int *error, const CCNurseryOptions *options,
+                               const char *place);
+
 /* Joins the nursery of cc_nursery_scope.  Not to be called directly.
  *
  * Owner only.  May park.  Not a cancellation point. */
 CC_API void cc_nursery_scope_end(CCNursery (*nursery)[1]);
 #endif
+
+/* Starts a child as cc_nursery_spawn does, for cc_spawn.  `place` is CC_PLACE of the task.
+ *
+ * Returns as cc_nursery_spawn does.
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_spawn_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                       const char *place);
+
+/* Starts a child as cc_nursery_spawn_copy does, for cc_spawn.  `place` is CC_PLACE of the task.
+ *
+ * Returns as cc_nursery_spawn_copy does.
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_spawn_copy_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                            const void *captures, size_t size, const char *place);
+
+/* Starts a daemon child as cc_nursery_spawn_daemon does, for cc_spawn_daemon.  `place` is CC_PLACE
+ * of the task.
+ *
+ * Returns as cc_nursery_spawn_daemon does.
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_spawn_daemon_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                              void *arg, const char *place);
+
+/* Starts a daemon child as cc_nursery_spawn_daemon_copy does, for cc_spawn_daemon.  `place` is
+ * CC_PLACE of the task.
+ *
+ * Returns as cc_nursery_spawn_daemon_copy does.
+ *
+ * Any thread.  Never parks. */
+CC_API int cc_spawn_daemon_copy_at(CCNursery *nursery, const CCTaskOptions *options,
+                                   cc_task_main *main, const void *captures, size_t size,
+                                   const char *place);
+
+/* Starts a child with a handle as cc_nursery_spawn_task_copy does, for cc_spawn_task.  If `captures`
+ * is NULL the task gets NULL.  `place` is CC_PLACE of the task.
+ *
+ * Returns as cc_nursery_spawn_task_copy does.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_spawn_task_at(CCNursery *nursery, CCTask *out,
+                                          const CCTaskOptions *options, cc_task_main *main,
+                                          const void *captures, size_t size, const char *place);
+
+/* Starts a task and sends its handle as cc_chan_spawn_copy does, for cc_spawn_send.  If `captures` is
+ * NULL the task gets NULL.  `place` is CC_PLACE of the task.
+ *
+ * Returns as cc_chan_spawn_copy does.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_spawn_send_at(CCChan *chan, void *item, size_t size, cc_task_main *main,
+                                          const void *captures, size_t captures_size,
+                                          cc_time deadline, const char *place);
 
 #ifdef __cplusplus
 }

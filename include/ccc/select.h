@@ -1,5 +1,5 @@
 /* select.h - wait for the first of several events: a send, a receive, the end of a task, a token,
- * a point in time.
+ * a descriptor, a signal, a point in time.
  *
  *	CCCase cases[] = {
  *		cc_case_recv(requests, &request, sizeof request),
@@ -14,6 +14,7 @@
 #define CCC_SELECT_H
 
 #include <ccc/chan.h>
+#include <ccc/fd.h>
 #include <ccc/token.h>
 
 #ifdef __cplusplus
@@ -29,6 +30,8 @@ typedef enum CCCaseKind {
 	CC_CASE_TOKEN,		/* a token is set */
 	CC_CASE_TIMEOUT,	/* a point in time has come */
 	CC_CASE_DEFAULT,	/* there was a moment at which no other case could take place */
+	CC_CASE_FD,		/* a descriptor can be read or written */
+	CC_CASE_SIGNAL,		/* a signal is pending; the case takes it */
 } CCCaseKind;
 
 /* One case.  The cc_case_... functions fill it in; a select does not change it. */
@@ -39,13 +42,16 @@ typedef struct CCCase {
 		CCToken *token;
 		CCTask task;
 		cc_time at;
+		int fd;		/* FD, SIGNAL */
 	} on;
 	union {
 		const void *from;	/* SEND: the element */
 		void *into;		/* RECV: receives the element */
-		int *result;		/* TASK: receives the task's result; NULL: not wanted */
+		int *result;		/* TASK: receives the task's result; SIGNAL: the signal's
+					 * number; NULL: not wanted */
+		unsigned *ready;	/* FD: receives which events hold; NULL: not wanted */
 	} item;
-	size_t size;	/* of the element in bytes */
+	size_t size;	/* of the element in bytes; FD: the events */
 } CCCase;
 
 #define CC_SELECT_MAX 65535 /* largest number of cases in one select */
@@ -65,7 +71,7 @@ typedef struct CCCase {
  *   EINVAL      `cases` is NULL and `count` is not 0; `count` is above CC_SELECT_MAX; there is
  *               nothing to wait for and the deadline is CC_FOREVER; or an invalid case came before
  *               one that could take place (wrong element size, NULL, no such task, the caller's
- *               own task)
+ *               own task, unknown events)
  *   ENOMEM      no memory for the first wait of a thread
  *   ENOTSUP     in a child of fork (runtime.h)
  * Cases that were not chosen have changed nothing: the element still belongs to the caller, and
@@ -77,6 +83,9 @@ typedef struct CCCase {
  * moment at least one case can take place, a select that does not wait finds one.  An element that
  * another call is still copying into the channel is not there yet, nor are the elements behind it
  * (see cc_chan_try_recv).
+ *
+ * Descriptors and signals are not part of that moment: the system is asked for each by itself, and
+ * another caller may use up what was ready.
  *
  * A send case of a full channel is not chosen, with mode DROP_NEW as with BLOCK.
  *
@@ -178,6 +187,40 @@ static inline CCCase cc_case_token(CCToken *token)
 
 	c.kind = CC_CASE_TOKEN;
 	c.on.token = token;
+	return c;
+}
+
+/* Returns a case that takes place when one of `events` (CC_FD_READ, CC_FD_WRITE) holds for the
+ * descriptor `fd`, as for cc_fd_ready.  If it is chosen, *ready receives the events that hold,
+ * unless `ready` is NULL.  Nothing is read or written: set O_NONBLOCK, because another caller may be
+ * quicker.  The case's result is that of cc_fd_ready: 0, or an error such as EBADF.  cc_fd_close
+ * ends the case with EBADF, in fibers and in threads.
+ *
+ * Any thread.  Never parks. */
+static inline CCCase cc_case_fd(int fd, unsigned events, unsigned *ready)
+{
+	CCCase c = cc_case_never();
+
+	c.kind = CC_CASE_FD;
+	c.on.fd = fd;
+	c.item.ready = ready;
+	c.size = events;
+	return c;
+}
+
+/* Returns a case that takes place when a signal of the set of `signals` is pending, a descriptor of
+ * cc_signal_open.  If it is chosen, it takes the signal, as cc_signal_wait does, and *which receives
+ * the signal's number unless `which` is NULL.
+ *
+ * Any thread.  Never parks. */
+static inline CCCase cc_case_signal(int signals, int *which)
+{
+	CCCase c = cc_case_never();
+
+	c.kind = CC_CASE_SIGNAL;
+	c.on.fd = signals;
+	c.item.result = which;
+	c.size = CC_FD_READ;
 	return c;
 }
 

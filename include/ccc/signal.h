@@ -43,6 +43,29 @@ extern "C" {
  * Any thread.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_signal_wait(const sigset_t *set, cc_time deadline, int *which);
 
+/* Opens a descriptor that can be read while a signal of `set` is pending for the process, and stores
+ * it in *signals: for cc_case_signal of a select, cc_on_signal of a match, and cc_fd_ready.  Such a
+ * case takes the signal.  Close the descriptor with cc_fd_close.
+ *
+ *      sigset_t set;
+ *      int signals, which;
+ *
+ *      cc_try(cc_signal_open(&signals, &set));
+ *      cc_match(&err) {
+ *      cc_on_signal(signals, &which)
+ *              err = which == SIGHUP ? reload() : EINTR;
+ *      cc_on_recv(jobs, &job)
+ *              work(&job);
+ *      }
+ *
+ * Returns 0, or
+ *   EINVAL   `signals` or `set` is NULL
+ *   EMFILE, ENFILE, ENOMEM   no descriptor or memory is left
+ * After an error there is no descriptor and *signals is unchanged.
+ *
+ * Any thread.  Never parks. */
+CC_API CC_MUST_CHECK int cc_signal_open(int *signals, const sigset_t *set);
+
 /* Cancels `nursery` with the reason EINTR when the process gets `signal`.  A daemon child of the
  * nursery waits for it, so the call ends with the nursery.  If the caller is a thread of the
  * program, as main, the call blocks the signal in that thread, for good; other threads of the

@@ -18,6 +18,7 @@
 #ifndef CCC_TYPED_H
 #define CCC_TYPED_H
 
+#include <ccc/broadcast.h>
 #include <ccc/nursery.h>
 #include <ccc/select.h>
 
@@ -48,10 +49,10 @@
 #define cc_spawn(nursery, ...) cc_spawn_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_daemon(nursery, ...) cc_spawn_daemon_with(nursery, NULL, __VA_ARGS__)
 #define cc_spawn_with(nursery, options, ...) \
-	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__)(cc_nursery_spawn, nursery, options, __VA_ARGS__)
+	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__)(cc_spawn, nursery, options, __VA_ARGS__)
 #define cc_spawn_daemon_with(nursery, options, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_, __VA_ARGS__) \
-	(cc_nursery_spawn_daemon, nursery, options, __VA_ARGS__)
+	(cc_spawn_daemon, nursery, options, __VA_ARGS__)
 
 /* cc_spawn_task(nursery, &handle, task, .capture = value, ...) starts a child and stores its
  * handle, as cc_nursery_spawn_task does.  In the _with form the third argument is a const
@@ -93,7 +94,7 @@
 /* cc_chan_make(name, capacity) creates a channel of that type; its `chan` is NULL if
  * cc_chan_new fails. */
 #define cc_chan_make(name, capacity) \
-	((name){.chan = cc_chan_new(sizeof *((name *)0)->cc_sends, capacity)})
+	((name){.chan = cc_chan_at(sizeof *((name *)0)->cc_sends, capacity, 0, CC_PLACE(name))})
 
 /* cc_chan_make_ordered(name, capacity) creates an ORDERED channel, whose elements have
  * `CCTask task` as their first member.
@@ -111,13 +112,34 @@
  * cc_spawn_send(channel, &item, task, .capture = value, ...) starts the task, stores its handle in
  * the item and sends the item, as cc_chan_spawn_copy does. */
 #define cc_chan_make_ordered(name, capacity) \
-	((name){.chan = cc_chan_new_ordered(sizeof *((name *)0)->cc_sends + \
-	                                        CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
-	                                    capacity)})
+	((name){.chan = cc_chan_at(sizeof *((name *)0)->cc_sends + \
+	                               CC_BEGINS_WITH_TASK(*((name *)0)->cc_sends), \
+	                           capacity, &(CCChanOptions){.kind = CC_CHAN_KIND_ORDERED}, \
+	                           CC_PLACE(name))})
 #define cc_spawn_send(channel, item, ...) \
 	cc_spawn_send_until(channel, CC_FOREVER, item, __VA_ARGS__)
 #define cc_spawn_send_until(channel, deadline, item, ...) \
 	CC_MANY_OR_ONE(CC_SPAWN_SEND_, __VA_ARGS__)(channel, deadline, item, __VA_ARGS__)
+
+/* cc_chan_make_broadcast(name, capacity) and cc_chan_make_watch(name) create a broadcast channel
+ * and a watch channel (broadcast.h); `chan` is NULL if that fails.  cc_subscribe(channel, pointer)
+ * subscribes to one as cc_chan_subscribe does, and cc_unsubscribe ends the subscription.
+ *
+ *      Numbers numbers = cc_chan_make_broadcast(Numbers, 16);
+ *      NumbersRx mine;
+ *
+ *      cc_try(cc_subscribe(numbers, &mine));
+ *      while (cc_recv(mine, &n) == 0)
+ *              sum += n;
+ *      cc_unsubscribe(mine); */
+#define cc_chan_make_broadcast(name, capacity) \
+	((name){.chan = cc_broadcast_new(sizeof *((name *)0)->cc_sends, capacity)})
+#define cc_chan_make_watch(name) ((name){.chan = cc_watch_new(sizeof *((name *)0)->cc_sends)})
+#define cc_subscribe(channel, into) \
+	cc_chan_subscribe_into( \
+	    (channel).chan, \
+	    (sizeof *CC_INTO(*(channel).cc_receives, (into)->cc_receives) > 0 ? &(into)->chan : NULL))
+#define cc_unsubscribe(rx) ((void)sizeof *(rx).cc_receives, cc_chan_free((rx).chan))
 
 /* cc_send(channel, value) sends a value as cc_chan_send does; it must be able to initialise an
  * element of the channel's type.  cc_try_send does not wait, cc_send_within waits for a span of
@@ -170,6 +192,8 @@
  *              lines++;
  *      cc_on_task(worker, &result)
  *              printf("it returned %d\n", result);
+ *      cc_on_fd(socket, CC_FD_READ | CC_FD_WRITE, &ready)
+ *              err = serve(socket, ready);     // fd.h; cc_on_signal: signal.h
  *      cc_on_closed(numbers)
  *              numbers.chan = NULL;            // switches that case off
  *      cc_on_timeout(cc_after(CC_SEC))
@@ -197,6 +221,8 @@
 	            : cc_match_closed(&cc_matching))
 #define cc_on_task(task, result) CC_ON(cc_case_task(task, result))
 #define cc_on_token(token) CC_ON(cc_case_token(token))
+#define cc_on_fd(fd, events, ready) CC_ON(cc_case_fd(fd, events, ready))
+#define cc_on_signal(signals, which) CC_ON(cc_case_signal(signals, which))
 #define cc_on_timeout(at) CC_ON(cc_case_timeout(at))
 #define cc_on_default() CC_ON(cc_case_default())
 
@@ -260,29 +286,29 @@
 #define CC_TASK_DECL_ONE(name) CC_TASK_DECL_MANY(name, char cc_takes_no_captures;)
 
 #define CC_SPAWN_MANY(spawn, nursery, options, name, ...) \
-	spawn##_copy(nursery, options, name##_task, &(struct name##_captures){__VA_ARGS__}, \
-	             sizeof(struct name##_captures))
+	spawn##_copy_at(nursery, options, name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	                sizeof(struct name##_captures), CC_PLACE(name))
 #define CC_SPAWN_ONE(spawn, nursery, options, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 spawn(nursery, options, name##_task, NULL))
+	 spawn##_at(nursery, options, name##_task, NULL, CC_PLACE(name)))
 
 #define CC_SPAWN_TASK_MANY(nursery, handle, options, name, ...) \
-	cc_nursery_spawn_task_copy(nursery, handle, options, name##_task, \
-	                           &(struct name##_captures){__VA_ARGS__}, \
-	                           sizeof(struct name##_captures))
+	cc_spawn_task_at(nursery, handle, options, name##_task, \
+	                 &(struct name##_captures){__VA_ARGS__}, sizeof(struct name##_captures), \
+	                 CC_PLACE(name))
 #define CC_SPAWN_TASK_ONE(nursery, handle, options, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 cc_nursery_spawn_task(nursery, handle, options, name##_task, NULL))
+	 cc_spawn_task_at(nursery, handle, options, name##_task, NULL, 0, CC_PLACE(name)))
 #define CC_SPAWN_SEND_MANY(channel, deadline, item, name, ...) \
-	cc_chan_spawn_copy((channel).chan, CC_INTO(*(channel).cc_sends, item), \
-	                   sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
-	                   NULL, name##_task, &(struct name##_captures){__VA_ARGS__}, \
-	                   sizeof(struct name##_captures), deadline)
+	cc_spawn_send_at((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                 sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                 name##_task, &(struct name##_captures){__VA_ARGS__}, \
+	                 sizeof(struct name##_captures), deadline, CC_PLACE(name))
 #define CC_SPAWN_SEND_ONE(channel, deadline, item, name) \
 	((void)sizeof((struct name##_captures){.cc_takes_no_captures = 0}), \
-	 cc_chan_spawn_item((channel).chan, CC_INTO(*(channel).cc_sends, item), \
-	                    sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
-	                    NULL, name##_task, NULL, deadline))
+	 cc_spawn_send_at((channel).chan, CC_INTO(*(channel).cc_sends, item), \
+	                  sizeof *(channel).cc_sends + CC_BEGINS_WITH_TASK(*(channel).cc_sends), \
+	                  name##_task, NULL, 0, deadline, CC_PLACE(name)))
 
 /* The value 0.  Does not compile unless the first member of the type is `CCTask task`. */
 #define CC_BEGINS_WITH_TASK(of) \
@@ -291,7 +317,7 @@
 	                     ? 1 \
 	                     : -1]))
 
-/* Creates an ORDERED channel for cc_chan_make_ordered.
+/* Creates an ORDERED channel.
  *
  * Returns NULL where cc_chan_create returns an error.
  *
@@ -302,6 +328,21 @@ static inline CC_MUST_CHECK CCChan *cc_chan_new_ordered(size_t size, size_t capa
 	CCChan *chan = NULL;
 
 	return cc_chan_create(&chan, size, capacity, &ordered) == 0 ? chan : NULL;
+}
+
+/* Subscribes for cc_subscribe.
+ *
+ * Returns as cc_chan_subscribe does.
+ *
+ * Any thread.  Never parks. */
+static inline CC_MUST_CHECK int cc_chan_subscribe_into(CCChan *chan, CCChan **out)
+{
+	CCChanRx rx = {NULL};
+	const int err = cc_chan_subscribe(chan, &rx);
+
+	if (err == 0)
+		*out = rx.chan;
+	return err;
 }
 
 /* Largest number of cases in a match. */

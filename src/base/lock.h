@@ -29,6 +29,7 @@ enum cc__rank {
 	CC__RANK_SPACE = 36,	/* an address space */
 	CC__RANK_NODE = 38,	/* somebody's wait in one */
 	CC__RANK_WAITQ = 40,	/* an object's wait queue: a frame's joiners too */
+	CC__RANK_LOG = 41,	/* the elements of a broadcast channel */
 	CC__RANK_DONE = 42,	/* the completions of a domain */
 	CC__RANK_BRANCHES = 43,	/* the forked branches of a fiber (sched/branch.h) */
 	CC__RANK_SCOPES = 44,	/* a tree of scopes: who waits is listed under his object's lock */

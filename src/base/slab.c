@@ -3,14 +3,6 @@
 
 #include "os/pages.h"
 
-/* Address space of one chunk: large, since of the first only what is carved is touched. */
-enum { CHUNK = 2 << 20, CHUNK_HEAD = 128 };
-
-struct cc__slab_chunk {
-	struct cc__slab_chunk *next;	/* constant once the chunk is listed */
-	cc__a32 carved;			/* objects handed out so far; under the lock */
-};
-
 static void **link_of(const struct cc__slab *s, void *object)
 {
 	return (void **)(void *)((char *)object + s->link);
@@ -18,12 +10,12 @@ static void **link_of(const struct cc__slab *s, void *object)
 
 static void *object_at(const struct cc__slab *s, struct cc__slab_chunk *c, size_t i)
 {
-	return (char *)c + CHUNK_HEAD + i * s->size;
+	return (char *)c + CC__SLAB_HEAD + i * s->size;
 }
 
 static uint32_t objects_of_chunk(const struct cc__slab *s)
 {
-	return (uint32_t)((CHUNK - CHUNK_HEAD) / s->size);
+	return (uint32_t)((CC__SLAB_CHUNK - CC__SLAB_HEAD) / s->size);
 }
 
 /* Under the lock: a chunk with room, the newest or a new one. */
@@ -35,7 +27,7 @@ static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 	if (c != NULL && cc__load(&c->carved, CC__RELAXED) < objects_of_chunk(s))
 		return c;
 	/* mutant: != -> == survives: which pages they are takes time only. */
-	if ((c = c != NULL ? cc__pages_map_dense(CHUNK) : cc__pages_map(CHUNK)) == NULL)
+	if ((c = c != NULL ? cc__pages_map_dense(CC__SLAB_CHUNK) : cc__pages_map(CC__SLAB_CHUNK)) == NULL)
 		return NULL;
 	/* Relaxed: as above. */
 	c->next = cc__load(&s->chunks, CC__RELAXED);
@@ -49,11 +41,11 @@ static struct cc__slab_chunk *chunk_with_room(struct cc__slab *s)
 static inline void page_in(const struct cc__slab *s, struct cc__slab_chunk *c, uint32_t n)
 {
 	enum { STRIDE = 1 << 16 };
-	const size_t from = CHUNK_HEAD + n * s->size, to = from + s->size;
+	const size_t from = CC__SLAB_HEAD + n * s->size, to = from + s->size;
 
 	/* mutant: survives: what is not asked for comes page by page, which takes longer;
 	 * what is asked for beyond the chunk is there already, or the system refuses. */
-	if (from / STRIDE != to / STRIDE && to / STRIDE < CHUNK / STRIDE)
+	if (from / STRIDE != to / STRIDE && to / STRIDE < CC__SLAB_CHUNK / STRIDE)
 		cc__pages_populate((char *)c + to / STRIDE * STRIDE, STRIDE);
 }
 
@@ -145,7 +137,7 @@ void *cc__slab_find(const struct cc__slab *s, const void *address)
 
 	for (; c != NULL; c = c->next) {
 		/* Of an address before the objects it is beyond them all. */
-		const uintptr_t at = (uintptr_t)address - (uintptr_t)c - CHUNK_HEAD;
+		const uintptr_t at = (uintptr_t)address - (uintptr_t)c - CC__SLAB_HEAD;
 
 		if (at < objects_of_chunk(s) * s->size)
 			return object_at(s, c, at / s->size);

@@ -12,7 +12,14 @@
 
 #include "base/lock.h"
 
-struct cc__slab_chunk;
+/* Address space of one chunk: large, since of the first only what is carved is touched. */
+enum { CC__SLAB_CHUNK = 2 << 20, CC__SLAB_HEAD = 128 };
+
+/* Its objects begin CC__SLAB_HEAD bytes behind its own beginning. */
+struct cc__slab_chunk {
+	struct cc__slab_chunk *next;	/* constant once the chunk is listed */
+	cc__a32 carved;			/* objects handed out so far; under the lock */
+};
 
 struct cc__slab {
 	const size_t size;	/* of an object */

@@ -6,6 +6,7 @@
 
 #include "chan/buffered.h"
 #include "chan/locked.h"
+#include "chan/progress.h"
 #include "chan/watch.h"
 #include "os/fork.h"
 #include "wait/thread.h"
@@ -131,7 +132,7 @@ int cc__chan_wait_unusual(CCChan *c, enum cc__way way, void *item, uintptr_t *do
 	    .what = first ? CC__FOR_CHAN | CC__WAIT_FIRST : CC__FOR_CHAN,
 	};
 	/* Before the wait: after it, a channel that is not watched may have been freed. */
-	const bool verbose = (c->watch & CC__CHAN_VERBOSE) != 0 && deadline != CC_NOW;
+	const bool verbose = (cc__chan_watch(c) & CC__CHAN_VERBOSE) != 0 && deadline != CC_NOW;
 	int result;
 
 	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_CHAN, (uintptr_t)c);
@@ -205,7 +206,7 @@ static inline int do_it(CCChan *c, enum cc__way way, void *item, cc_time deadlin
 	return __builtin_expect(result == 0, 1) ? 0 : cc__chan_finish(c, way, item, result);
 }
 
-static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+static int do_noted(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
 	cc_time began;
 	int result;
@@ -220,10 +221,21 @@ static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 	return result;
 }
 
+static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
+{
+	const unsigned watch = cc__chan_watch(c);
+	const int result = watch == CC__CHAN_PROBED ? do_it(c, way, item, deadline)
+	                                            : do_noted(c, way, item, deadline);
+
+	if ((watch & CC__CHAN_PROBED) && result == 0)
+		cc__chan_count();
+	return result;
+}
+
 int cc__chan_do(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
-	return __builtin_expect(c->watch != 0, 0) ? do_watched(c, way, item, deadline)
-	                                          : do_it(c, way, item, deadline);
+	return __builtin_expect(cc__chan_watch(c) != 0, 0) ? do_watched(c, way, item, deadline)
+	                                                   : do_it(c, way, item, deadline);
 }
 
 /* ---- the short way to the lock ---- */
@@ -358,9 +370,9 @@ static inline bool is_plain(const CCChan *c, const void *item)
 int cc_chan_send(CCChan *c, const void *item, size_t size)
 {
 	if (is_plain(c, item)) {
-		if (size == c->by_ring)
+		if (size == cc__glance(&c->by_ring))
 			return send_by_ring(c, item, size);
-		if (c->by_lock && size == c->size)
+		if (cc__glance(&c->by_lock) && size == c->size)
 			return send_by_lock(c, (void *)(uintptr_t)item);
 	}
 	return cc_chan_send_until(c, item, size, CC_FOREVER);
@@ -369,9 +381,9 @@ int cc_chan_send(CCChan *c, const void *item, size_t size)
 int cc_chan_recv(CCChan *c, void *item, size_t size)
 {
 	if (is_plain(c, item)) {
-		if (size == c->by_ring)
+		if (size == cc__glance(&c->by_ring))
 			return recv_by_ring(c, item, size);
-		if (c->by_lock && size == c->size)
+		if (cc__glance(&c->by_lock) && size == c->size)
 			return recv_by_lock(c, item);
 	}
 	return cc_chan_recv_until(c, item, size, CC_FOREVER);
@@ -399,7 +411,7 @@ static size_t some(CCChan *c, enum cc__way way, char *items, size_t count)
 	const struct cc__chan_way *how = &c->kind->way[way];
 
 	/* Each by itself where they are watched. */
-	return how->some != NULL && count != 0 && c->watch == 0 ? how->some(c, items, count) : 0;
+	return how->some != NULL && count != 0 && cc__chan_watch(c) == 0 ? how->some(c, items, count) : 0;
 }
 
 int cc_chan_send_many(CCChan *c, const void *items, size_t size, size_t count, cc_time deadline,
@@ -459,13 +471,22 @@ static void tell_all(CCChan *c)
 	}
 }
 
+/* With the lock.  Until all are told, a free of c waits (C4). */
+static void tell_others(CCChan *c)
+{
+	c->telling = true;
+	cc__unlock(&c->lock);
+	c->kind->close_others(c);
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+}
+
 static int close_with(CCChan *c, int send_error, int recv_error)
 {
 	if (cc__forked())
 		return ENOTSUP;
 	if (c == NULL)
 		return EINVAL;
-	if (c->watch != 0)
+	if (cc__chan_watch(c) & ~(unsigned)CC__CHAN_PROBED)
 		cc__chan_closes(c, send_error, recv_error);
 	cc__lock(&c->lock, CC__RANK_WAITQ);
 	if (c->kind->closed(c)) {
@@ -475,6 +496,8 @@ static int close_with(CCChan *c, int send_error, int recv_error)
 	c->error[CC__SEND] = send_error != 0 ? send_error : EPIPE;
 	c->error[CC__RECV] = recv_error != 0 ? recv_error : EPIPE;
 	c->kind->close(c);
+	if (c->kind->close_others != NULL)
+		tell_others(c);
 	tell_all(c);
 	return 0;
 }

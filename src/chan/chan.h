@@ -8,6 +8,8 @@
  *	locked        locked.c     none                    complete it, or let it wait
  *	owned         owned.c      gives back              as locked, or makes an item
  *	ordered       ordered.c    none                    as locked
+ *	broadcast     broadcast.c  the log, under its own  mark, check the log once more
+ *	                           lock
  *
  * The path of a receive from a buffered channel that must wait, and the send that wakes it:
  *
@@ -38,6 +40,7 @@
 #include <ccc/chan.h>
 
 #include "base/lock.h"
+#include "base/place.h"
 #include "base/slab.h"
 #include "wait/wait.h"
 
@@ -100,6 +103,9 @@ struct cc__chan_kind {
 	void (*close)(CCChan *c);	/* under the lock, once */
 	bool (*closed)(const CCChan *c);
 	size_t (*length)(const CCChan *c);
+	/* Without the lock, after close: tells the waiters of other channels that stand on this
+	 * one.  May be NULL. */
+	void (*close_others)(CCChan *c);
 	int told;	/* the result of those whom close wakes */
 	/* Under the lock, before it is freed: a call is in progress, or something is out.  May
 	 * be NULL. */
@@ -112,12 +118,13 @@ struct cc__chan_record;	/* watch.c */
 
 struct CCChan {
 	/* What an operation that meets a partner looks at is one cache line: these ... */
-	/* Constant.  What cc_chan_send and cc_chan_recv compare the caller's size with before
-	 * they go straight to the ring: the element's, or SIZE_MAX if that is not the way. */
-	_Alignas(64) size_t by_ring;
+	/* What cc_chan_send and cc_chan_recv compare the caller's size with before they go
+	 * straight to the ring: the element's, or SIZE_MAX if that is not the way.  This and the next
+	 * but one change under the lock; others look (progress.h). */
+	_Alignas(64) CC__ATOMIC(size_t) by_ring;
 	uint32_t size;	/* constant; of an element */
-	uint16_t watch;	/* constant; of cc__chan_setting (watch.h) */
-	bool by_lock;	/* constant; they go straight to the lock */
+	CC__ATOMIC(uint16_t) watch;	/* of cc__chan_setting (watch.h); as by_ring */
+	CC__ATOMIC(bool) by_lock;	/* they go straight to the lock; as by_ring */
 	struct cc__lock lock;	/* free between two lives, and the lists empty */
 	cc__a32 closed;	/* 1: closed.  Written under the lock; others look */
 	size_t count;	/* the lock; elements of a locked kind */
@@ -139,9 +146,13 @@ struct CCChan {
 	CCAllocator allocator;	/* where they come from */
 	CCChanOptions options;
 	char name[16];
+	uintptr_t place;	/* constant; where it was created (base/place.h) */
 	CCChan *link;	/* the slab's */
 	struct cc__chan_record *record;	/* of one that is watched (watch.h) */
+	/* Of a subscription: the broadcast channel it receives from.  Otherwise NULL. */
+	struct CCChan *source;
 	bool telling;	/* a close is between two batches.  The lock */
+	bool alive;	/* made, and not freed.  The lock */
 	/* Buffered: the run domain of all its waiters so far (cc__domain_note; B1).  The lock. */
 	uintptr_t domain;
 	struct cc__guard *guard;	/* the lock; NULL: none, of most */
@@ -157,6 +168,12 @@ struct cc__guard {
 	bool (*in_vain)(struct cc__guard *g, struct cc__parker *who);
 };
 
+/* Constant but for a bit that only counts (progress.h). */
+static inline unsigned cc__chan_watch(const CCChan *c)
+{
+	return cc__glance(&c->watch);
+}
+
 /* Set it, unless there is one; take it back, if it is that one. */
 void cc__chan_guard(CCChan *c, struct cc__guard *g);
 void cc__chan_unguard(CCChan *c, const struct cc__guard *g);
@@ -164,6 +181,14 @@ void cc__chan_unguard(CCChan *c, const struct cc__guard *g);
 extern const struct cc__chan_kind cc__buffered, cc__buffered_drop_old;
 extern const struct cc__chan_kind cc__locked, cc__locked_drop_old;
 extern const struct cc__chan_kind cc__owned, cc__ordered;
+extern const struct cc__chan_kind cc__broadcast, cc__subscribed;
+
+/* A channel with options that have been checked; NULL: no memory. */
+CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                      const CCChanOptions *o, uintptr_t place);
+/* As cc_chan_create, for an object that was created at `place` (base/place.h). */
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place);
 
 /* The head goes back to its slab.  Until another channel has it, each call on it is reported
  * (freed.c).  A thread that still looks for sleepers (C4) reads nothing that changes here. */

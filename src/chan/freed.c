@@ -62,9 +62,13 @@ void cc__chan_give_back(CCChan *c)
 {
 	struct cc__slab *heads = c->kind->heads;
 
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	c->alive = false;
 	c->kind = &freed_kind;
-	c->by_ring = SIZE_MAX;
-	c->by_lock = false;
+	/* Relaxed, both: a use after the free, which is reported or not. */
+	cc__store(&c->by_ring, SIZE_MAX, CC__RELAXED);
+	cc__store(&c->by_lock, false, CC__RELAXED);
 	c->capacity = 0;
+	cc__unlock(&c->lock);
 	cc__slab_put(heads, c);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "chan/buffered.h"
+#include "chan/progress.h"
 #include "chan/settings.h"
 #include "chan/watch.h"
 #include "os/fork.h"
@@ -48,6 +49,12 @@ static const struct cc__chan_kind *kind_of(const CCChanOptions *o, size_t size, 
 		return owned_makes_sense(o, size, capacity) ? &cc__owned : NULL;
 	case CC_CHAN_KIND_ORDERED:
 		return size >= sizeof(CCTask) && !drop_old ? &cc__ordered : NULL;
+	case CC_CHAN_KIND_BROADCAST:
+		return capacity > 0 && o->drop == NULL ? &cc__broadcast : NULL;
+	case CC_CHAN_KIND_WATCH:
+		return capacity == 1 && o->drop == NULL && o->mode == CC_CHAN_MODE_BLOCK
+		           ? &cc__broadcast
+		           : NULL;
 	}
 	return NULL;
 }
@@ -72,18 +79,8 @@ static void put_slots(CCChan *c)
 
 /* ---- new and free ---- */
 
-/* The short way of cc_chan_send and cc_chan_recv, if there is one. */
-static void choose_way(CCChan *c)
-{
-	const bool ring = c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old;
-	const bool lock = c->kind == &cc__locked && c->mode == CC_CHAN_MODE_BLOCK;
-
-	c->by_ring = c->watch == 0 && ring ? c->size : SIZE_MAX;
-	c->by_lock = c->watch == 0 && lock;
-}
-
-static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                    const CCChanOptions *o)
+CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
+                      const CCChanOptions *o, uintptr_t place)
 {
 	CCChan *c = cc__slab_get(kind->heads);
 
@@ -97,26 +94,34 @@ static CCChan *make(const struct cc__chan_kind *kind, size_t size, size_t capaci
 	c->options = *o;
 	c->allocator = *cc__allocator_of(o->runtime);
 	c->guard = NULL;
-	c->name[0] = '\0';
+	c->place = place;
+	cc__place_name(place, c->name, sizeof c->name);
 	if (o->name != NULL)
 		memcpy(c->name, o->name, strlen(o->name) + 1);
 	if (!get_slots(c)) {
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
-	c->watch = (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
-	                      (cc__tools_order() ? CC__CHAN_ORDER : 0));
-	choose_way(c);
+	/* Relaxed: nobody else has it yet. */
+	cc__store(&c->watch,
+	          (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
+	                     (cc__tools_order() ? CC__CHAN_ORDER : 0)),
+	          CC__RELAXED);
 	kind->init(c);
-	if (c->watch != 0 && !cc__chan_made(c)) {
+	if (cc__chan_watch(c) != 0 && !cc__chan_made(c)) {
 		put_slots(c);
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
+	cc__lock(&c->lock, CC__RANK_WAITQ);
+	c->alive = true;
+	cc__chan_choose_way(c);
+	cc__unlock(&c->lock);
 	return c;
 }
 
-int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place)
 {
 	static const CCChanOptions none;
 	const struct cc__chan_kind *kind;
@@ -132,15 +137,27 @@ int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptio
 	/* Before anybody uses the pair (R3).
 	 * mutant: delete cc__fence_heavy_start survives: light and heavy stay full fences. */
 	cc__fence_heavy_start();
-	*out = make(kind, size, capacity, options);
+	*out = cc__chan_make(kind, size, capacity, options, place);
 	return *out != NULL ? 0 : ENOMEM;
+}
+
+int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+{
+	return cc__chan_create(out, size, capacity, options, CC__PLACE_HERE());
 }
 
 CCChan *cc_chan_new(size_t size, size_t capacity)
 {
 	CCChan *c;
 
-	return cc_chan_create(&c, size, capacity, NULL) == 0 ? c : NULL;
+	return cc__chan_create(&c, size, capacity, NULL, CC__PLACE_HERE()) == 0 ? c : NULL;
+}
+
+CCChan *cc_chan_at(size_t size, size_t capacity, const CCChanOptions *options, const char *place)
+{
+	CCChan *c;
+
+	return cc__chan_create(&c, size, capacity, options, cc__place_of(place)) == 0 ? c : NULL;
 }
 
 /* Somebody waits, or is seen to be at work. */
@@ -174,7 +191,7 @@ int cc_chan_free(CCChan *c)
 		return EBUSY;
 	c->kind->empty(c);
 	put_slots(c);
-	if (c->watch != 0)
+	if (cc__chan_watch(c) & ~(unsigned)CC__CHAN_PROBED)
 		cc__chan_freed(c);
 	else
 		cc__chan_give_back(c);

@@ -7,6 +7,8 @@
  *     on several channels see each other on all or none.
  * S3  The end of a task and a token are for ever: they are listed after that, each under
  *     its own lock, and who finds one there claims the group before he takes it.
+ *     A descriptor and a signal are listed in the same way.  Readiness does not last, so their
+ *     wakers say "look again" (POLL-CASE-2), which is S5.
  * S4  One exchange of the group decides, whoever makes it: a partner, the deadline, a
  *     cancel, or the select itself.  A partner that finds the group decided goes on to
  *     the next who waits.
@@ -27,8 +29,12 @@
 #include "chan/chan.h"
 #include "sched/allocator.h"
 #include "chan/token.h"
+#include "chan/progress.h"
 #include "chan/watch.h"
+#include "io/poll_case.h"
 #include "os/fork.h"
+#include "os/poller.h"
+#include "os/signal.h"
 #include "task/frame.h"
 #include "wait/thread.h"
 
@@ -67,6 +73,22 @@ static bool is_channel(const CCCase *c)
 	return c->kind == CC_CASE_SEND || c->kind == CC_CASE_RECV;
 }
 
+static bool is_descriptor(const CCCase *c)
+{
+	return c->kind == CC_CASE_FD || c->kind == CC_CASE_SIGNAL;
+}
+
+/* The kinds that are listed with an object. */
+static bool can_be_waited_for(const CCCase *c)
+{
+	enum {
+		KINDS = 1 << CC_CASE_RECV | 1 << CC_CASE_SEND | 1 << CC_CASE_TASK |
+		        1 << CC_CASE_TOKEN | 1 << CC_CASE_FD | 1 << CC_CASE_SIGNAL
+	};
+
+	return KINDS >> c->kind & 1;	/* it makes sense: it has been tried */
+}
+
 /* Of a channel: it changes without its lock (S6). */
 static bool has_ring(const CCCase *c)
 {
@@ -96,7 +118,7 @@ static void consider(struct select *s, uint32_t i)
 		s->otherwise = i;
 	else if (c->kind == CC_CASE_TIMEOUT && c->on.at < alarm_at(s))
 		s->alarm = i;
-	s->nodes += is_channel(c) || c->kind == CC_CASE_TASK || c->kind == CC_CASE_TOKEN;
+	s->nodes += can_be_waited_for(c);
 }
 
 /* Nothing is possible at once: what else there is.  0, or EINVAL: nothing. */
@@ -171,6 +193,28 @@ static enum tried try_token(const CCCase *c, int *outcome)
 	return cc_token_is_set(c->on.token) ? OVER : NOT_NOW;
 }
 
+static enum tried try_fd(const CCCase *c, int *outcome)
+{
+	unsigned ready = 0;
+
+	if (c->size == 0 || (c->size & ~(size_t)(CC_FD_READ | CC_FD_WRITE)) != 0)
+		return SENSELESS;
+	*outcome = cc__poller_look(c->on.fd, (unsigned)c->size, &ready);
+	if (*outcome == 0 && c->item.ready != NULL)
+		*c->item.ready = ready;
+	return *outcome != EAGAIN ? OVER : NOT_NOW;
+}
+
+static enum tried try_signal(const CCCase *c, int *outcome)
+{
+	int which;
+
+	*outcome = cc__signal_take(c->on.fd, &which);
+	if (*outcome == 0 && c->item.result != NULL)
+		*c->item.result = which;
+	return *outcome != EAGAIN ? OVER : NOT_NOW;
+}
+
 static enum tried try_case(const struct select *s, uint32_t i, int why, int *outcome)
 {
 	const CCCase *c = &s->cases[i];
@@ -183,6 +227,10 @@ static enum tried try_case(const struct select *s, uint32_t i, int why, int *out
 		return try_task(c, outcome);
 	case CC_CASE_TOKEN:
 		return try_token(c, outcome);
+	case CC_CASE_FD:
+		return try_fd(c, outcome);
+	case CC_CASE_SIGNAL:
+		return try_signal(c, outcome);
 	case CC_CASE_NEVER:
 	case CC_CASE_TIMEOUT:
 	case CC_CASE_DEFAULT:
@@ -253,6 +301,10 @@ static void add_node(struct select *s, uint32_t i)
 	} else if (c->kind == CC_CASE_TOKEN) {
 		n->object = c->on.token;
 		n->ops = &cc__token_ops;
+	} else if (is_descriptor(c)) {
+		n->object = (void *)(uintptr_t)&c->on.fd;
+		n->ops = &cc__fd_case_ops;
+		n->w.io = (void *)(uintptr_t)c->size;
 	} else {
 		return;
 	}
@@ -326,7 +378,7 @@ static inline __attribute__((always_inline)) unsigned watch_of(const struct sele
 {
 	for (uint32_t n = 0, i = s->first; n < s->count; n++, i = i + 1 < s->count ? i + 1 : 0)
 		if (is_channel(&s->cases[i]) && s->cases[i].on.chan != NULL)
-			return s->cases[i].on.chan->watch;
+			return cc__chan_watch(s->cases[i].on.chan);
 	return 0;
 }
 
@@ -446,7 +498,7 @@ static bool wait_once(struct select *s, int *result)
 	*result = sleep_on(s, &group, &won);
 	if (won == s->nodes)
 		return true;
-	if (cc__chan_again(*result))
+	if (cc__chan_again(*result) || (*result == 0 && is_descriptor(&s->cases[s->place[won]])))
 		return try_node(s, won, *result, result);
 	*result = finish(s, s->place[won], *result);
 	return true;
@@ -653,7 +705,7 @@ static void order_end(const struct select *s, int result)
 			                   i == s->chosen ? result : EAGAIN);
 }
 
-static __attribute__((noinline)) int run_watched(struct select *s, unsigned watch)
+static int run_noted(struct select *s, unsigned watch)
 {
 	const cc_time began = cc__now();
 	int result;
@@ -664,6 +716,16 @@ static __attribute__((noinline)) int run_watched(struct select *s, unsigned watc
 	order_end(s, result);
 	cc__select_done(s->cases, s->count, s->chosen, watch, began, result);
 	with_each(s, cc__chan_leave);
+	return result;
+}
+
+static __attribute__((noinline)) int run_watched(struct select *s, unsigned watch)
+{
+	const int result = watch == CC__CHAN_PROBED ? run(s)
+	                                            : run_noted(s, watch & ~(unsigned)CC__CHAN_PROBED);
+
+	if ((watch & CC__CHAN_PROBED) && result == 0)
+		cc__chan_count();
 	return result;
 }
 

@@ -9,6 +9,7 @@ enum cc__chan_setting {
 	CC__CHAN_VERBOSE = 1 << 2,	/* lines for waits and wakes; CC_CHAN_DEBUG_VERBOSE */
 	CC__CHAN_TIMING = 1 << 3,	/* how long operations take; CC_CHANNEL_TIMING */
 	CC__CHAN_ORDER = 1 << 4,	/* ThreadSanitizer is told; no variable, cc__tools_order */
+	CC__CHAN_PROBED = 1 << 5,	/* operations are counted; no variable, chan/progress.h */
 };
 
 /* Of cc__chan_setting; the same from the first call on.  Any thread. */

@@ -154,7 +154,7 @@ static void report(struct cc__chan_record *r)
 	char of[sizeof(struct watch_text) + 2];
 
 	/* Relaxed: the exchange picks one of the two that may come. */
-	if (!(r->chan->watch & CC__CHAN_TIMING) || cc__xchg(&r->reported, 1, CC__RELAXED) != 0)
+	if (!(cc__chan_watch(r->chan) & CC__CHAN_TIMING) || cc__xchg(&r->reported, 1, CC__RELAXED) != 0)
 		return;
 	snprintf(of, sizeof of, "%s: ", chan_text(r->chan).text);
 	for (int op = 0; op < OPS; op++)
@@ -239,9 +239,9 @@ bool cc__chan_made(CCChan *c)
 	memset(r->times, 0, sizeof r->times);
 	/* Release: the record and the channel's name, to the acquire in enter_if_used. */
 	cc__store(&r->users, 1, CC__RELEASE);
-	if (c->watch & CC__CHAN_TIMING)
+	if (cc__chan_watch(c) & CC__CHAN_TIMING)
 		report_later();
-	if (c->watch & CC__CHAN_LOG)
+	if (cc__chan_watch(c) & CC__CHAN_LOG)
 		print("%s: made for %zu of %u bytes, %s, by %s", chan_text(c).text, c->capacity,
 		      c->size,
 		      c->kind == &cc__buffered || c->kind == &cc__buffered_drop_old ? "with a ring"
@@ -252,7 +252,7 @@ bool cc__chan_made(CCChan *c)
 
 void cc__chan_freed(CCChan *c)
 {
-	if (c->watch & CC__CHAN_LOG)
+	if (cc__chan_watch(c) & CC__CHAN_LOG)
 		print("%s: freed, by %s", chan_text(c).text, caller().text);
 	cc__chan_leave(c);
 }
@@ -262,12 +262,12 @@ void cc__chan_freed(CCChan *c)
 /* A receive happens after sends, and a send after receives that made room for it. */
 static const void *order_of(const CCChan *c, enum cc__way way)
 {
-	return &c->wait[way];
+	return c->source != NULL ? &c->source->wait[way] : &c->wait[way];
 }
 
 void cc__chan_order_begin(CCChan *c, enum cc__way way)
 {
-	if (c->watch & CC__CHAN_ORDER) {
+	if (cc__chan_watch(c) & CC__CHAN_ORDER) {
 		cc__happens_before(order_of(c, way));
 		cc__quiet_begin();
 	}
@@ -275,7 +275,7 @@ void cc__chan_order_begin(CCChan *c, enum cc__way way)
 
 void cc__chan_order_end(CCChan *c, enum cc__way way, int result)
 {
-	if (!(c->watch & CC__CHAN_ORDER))
+	if (!(cc__chan_watch(c) & CC__CHAN_ORDER))
 		return;
 	cc__quiet_end();
 	if (result != EAGAIN && result != ETIMEDOUT && result != ECANCELED)
@@ -286,7 +286,7 @@ void cc__chan_closes(const CCChan *c, int send_error, int recv_error)
 {
 	cc__happens_before(order_of(c, CC__SEND));
 	cc__happens_before(order_of(c, CC__RECV));
-	if (c->watch & CC__CHAN_LOG)
+	if (cc__chan_watch(c) & CC__CHAN_LOG)
 		print("%s: closed with %d for senders, %d for receivers, by %s", chan_text(c).text,
 		      send_error, recv_error, caller().text);
 }
@@ -296,7 +296,7 @@ void cc__chan_closes(const CCChan *c, int send_error, int recv_error)
 static void note(CCChan *c, enum op op, cc_time began)
 {
 	CC_POINT("chan.before_note", c);
-	if (c->watch & CC__CHAN_TIMING)
+	if (cc__chan_watch(c) & CC__CHAN_TIMING)
 		add_time(&c->record->times[op], began);
 }
 
@@ -309,7 +309,7 @@ void cc__chan_done(CCChan *c, enum cc__way way, bool is_try, cc_time began, int 
 	const enum op op = way == CC__SEND ? (is_try ? TRY_SEND : SEND) : is_try ? TRY_RECV : RECV;
 
 	note(c, op, began);
-	if (c->watch & CC__CHAN_LOG)
+	if (cc__chan_watch(c) & CC__CHAN_LOG)
 		print("%s: %s by %s: %s", chan_text(c).text, names[op], caller().text,
 		      result_text(result).text);
 }
@@ -355,6 +355,10 @@ static const char *kind_name(const CCCase *c)
 		return "end of a task";
 	case CC_CASE_TOKEN:
 		return "token";
+	case CC_CASE_FD:
+		return "descriptor";
+	case CC_CASE_SIGNAL:
+		return "signal";
 	case CC_CASE_TIMEOUT:
 		return "timeout";
 	case CC_CASE_DEFAULT:
@@ -413,9 +417,13 @@ void cc__select_done(const CCCase *cases, uint32_t count, uint32_t chosen, unsig
 /* The channel whose lock that is; NULL: none. */
 static const CCChan *chan_of(const void *lock)
 {
-	const CCChan *c = cc__slab_find(cc__buffered.heads, lock);
+	const struct cc__chan_kind *const kinds[] = {&cc__buffered, &cc__locked, &cc__broadcast,
+	                                             &cc__subscribed};
+	const CCChan *c = NULL;
 
-	return c != NULL ? c : cc__slab_find(cc__locked.heads, lock);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && c == NULL; i++)
+		c = cc__slab_find(kinds[i]->heads, lock);
+	return c;
 }
 
 void cc__chan_see(enum cc__event kind, const void *who, uint64_t b)

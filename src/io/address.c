@@ -167,3 +167,32 @@ int cc__address_text(const struct cc__address *a, char *text, size_t size)
 		return EAFNOSUPPORT;
 	}
 }
+
+/* ---- the public form ---- */
+
+_Static_assert(sizeof((CCNetAddress *)0)->storage == sizeof(struct sockaddr_storage),
+               "any address has room");
+
+void cc__address_give(const struct cc__address *from, CCNetAddress *to)
+{
+	*to = (CCNetAddress){.size = from->size};
+	memcpy(to->storage, &from->room, from->size);
+}
+
+bool cc__address_take(const CCNetAddress *from, struct cc__address *to)
+{
+	if (from->size == 0 || from->size > sizeof from->storage)
+		return false;
+	to->size = from->size;
+	memcpy(&to->room, from->storage, from->size);
+	return true;
+}
+
+int cc_net_address_text(const CCNetAddress *address, char *text, size_t size)
+{
+	struct cc__address a;
+
+	if (address == NULL || text == NULL || !cc__address_take(address, &a))
+		return EINVAL;
+	return cc__address_text(&a, text, size);
+}

@@ -2,7 +2,9 @@
 #ifndef CC__IO_ADDRESS_H
 #define CC__IO_ADDRESS_H
 
-#include <ccc/base.h>
+#include <ccc/net.h>
+
+#include <stdbool.h>
 
 #include "os/net.h"
 
@@ -20,11 +22,15 @@ struct cc__addresses {
  * not an address.  ENAMETOOLONG: a path or a host is too long. */
 int cc__address_parse(const char *text, struct cc__addresses *list);
 
-/* Looks list->host up and fills the list.  Keeps the thread: for cc_blocking.  ENOENT: the name
+/* Looks list->host up and fills the list.  Keeps the thread: for io/names.  ENOENT: the name
  * has no address.  EHOSTUNREACH: no name server answers.  ENOMEM, EMFILE and the like. */
 int cc__address_look_up(struct cc__addresses *list);
 
 /* The text with its final 0.  ERANGE: it does not fit.  EAFNOSUPPORT: another family. */
 int cc__address_text(const struct cc__address *a, char *text, size_t size);
+
+/* Between the library's form and the public one.  False: *from is not an address. */
+void cc__address_give(const struct cc__address *from, CCNetAddress *to);
+bool cc__address_take(const CCNetAddress *from, struct cc__address *to);
 
 #endif

@@ -188,6 +188,7 @@ static bool take_job(struct cc__blocking_thread *t)
 {
 	if ((t->job = pop_job(t->pool)) == NULL)
 		return false;
+	cc__add(&t->pool->taken, 1, CC__RELAXED);	/* Relaxed: a count */
 	looked(t);
 	return true;
 }

@@ -43,6 +43,7 @@ struct cc__blocking {
 	/* Below: that lock. */
 	struct cc__blocking_job *first, *last;	/* jobs that wait, oldest first */
 	cc__a32 waiting;			/* how many these are; a watch reads it without */
+	cc__a64 taken;				/* ever; the monitor reads it without */
 	struct cc__blocking_thread *ended;	/* counted out, to be joined (B5) */
 	unsigned live;				/* B3 */
 	unsigned looking;			/* of these: run no job before they look */

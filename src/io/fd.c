@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "io/file.h"
 #include "io/use.h"
 #include "os/io.h"
 #include "io/fd_word.h"
@@ -27,6 +28,10 @@ static int read_some(int fd, void *buffer, size_t size, size_t *n, cc_time deadl
 	uint32_t generation;
 	int err;
 
+	if (__builtin_expect(cc__fd_is_file(fd), 0)) {
+		err = cc__file_read(fd, buffer, size, n);
+		return err == 0 && *n == 0 ? EPIPE : err;
+	}
 	do {
 		generation = cc__use_generation(fd);
 		/* Not after a wait: it may have ended at its deadline, and seen what no worker has
@@ -48,6 +53,8 @@ static int write_some(int fd, const void *buffer, size_t size, size_t *n, cc_tim
 	uint32_t generation;
 	int err;
 
+	if (__builtin_expect(cc__fd_is_file(fd), 0))
+		return cc__file_write(fd, buffer, size, n);
 	do {
 		generation = cc__use_generation(fd);
 		if ((err = cc__io_write(fd, buffer, size, n)) != EAGAIN)

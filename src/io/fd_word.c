@@ -21,6 +21,12 @@ uint32_t cc__fd_word(int fd)
 	return cc__load(fd_word_at(fd), CC__ACQUIRE);
 }
 
+bool cc__fd_is_file(int fd)
+{
+	/* Relaxed: the caller has been given the number by the thread that opened the file. */
+	return (unsigned)fd < CC__FD_WORDS && (cc__load(&fd_words[fd], CC__RELAXED) & CC__FD_FILE);
+}
+
 static uint32_t next_generation(uint32_t word)
 {
 	return (word & ~(uint32_t)(CC__FD_GENERATION - 1)) + CC__FD_GENERATION;
@@ -49,11 +55,11 @@ static bool set_word(int fd, uint32_t flags, uint32_t unless, uint32_t *now)
 	return true;
 }
 
-void cc__fd_made(int fd, uint32_t stream)
+void cc__fd_made(int fd, uint32_t kind)
 {
 	uint32_t now;
 
-	set_word(fd, has_own_word(fd) ? CC__FD_MADE | stream : 0, 0, &now);
+	set_word(fd, has_own_word(fd) ? CC__FD_MADE | kind : 0, 0, &now);
 }
 
 void cc__fd_foreign(int fd)

@@ -1,6 +1,6 @@
 /* fd_word.h - what the library knows about the file behind a descriptor's number.
  *
- * One word a number, process-wide: generation << 3 | flags.
+ * One word a number, process-wide: generation << 4 | flags.
  *
  *   any      -> MADE      cc__fd_made         a call of the library has opened a file there
  *   any      -> foreign   cc__fd_foreign      the program hands in a file of its own
@@ -18,6 +18,7 @@
  *           poller need not ask again (poll.h).  STREAM says in addition that a read which
  *           returns fewer bytes than it asked for has emptied the socket: TCP only, because a
  *           Unix socket also stops at passed descriptors and at another sender's credentials.
+ *           FILE says that a read waits for a disk (io/file.c).
  *
  * Numbers beyond the table share a few words: they are always foreign, are never CLOSING, and only
  * their generations count. */
@@ -35,16 +36,19 @@ enum {
 	CC__FD_MADE = 1,	/* FD-WORD-3 */
 	CC__FD_STREAM = 2,	/* FD-WORD-3; only with MADE */
 	CC__FD_CLOSING = 4,	/* cc_fd_close is at work; the only flag */
-	CC__FD_GENERATION = 8,
+	CC__FD_FILE = 8,	/* FD-WORD-3; only with MADE */
+	CC__FD_GENERATION = 16,
 };
 
 uint32_t cc__fd_word(int fd);
+/* `fd` may be any number. */
+bool cc__fd_is_file(int fd);
 /* The file that fd was when it had that word has been closed: by cc_fd_close, or the number was
  * opened again.  Not if it was only found to be foreign. */
 bool cc__fd_closed_since(int fd, uint32_t word);
 
-/* `stream`: 0 or CC__FD_STREAM. */
-void cc__fd_made(int fd, uint32_t stream);
+/* `kind`: 0, CC__FD_STREAM or CC__FD_FILE. */
+void cc__fd_made(int fd, uint32_t kind);
 void cc__fd_foreign(int fd);
 
 /* False: another thread is closing it.  *word is for cc__fd_close_end. */

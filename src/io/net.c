@@ -1,19 +1,17 @@
-/* net.c - listen, accept and dial.
+/* net.c - listen and accept; addresses.
  *
- * A shortage (of descriptors, or of room in a Unix listener's queue) makes no descriptor ready
- * when it ends, so accept and dial try again after a span that doubles. */
+ * A shortage of descriptors makes no descriptor ready when it ends, so accept tries again after a
+ * span that doubles. */
 #include <ccc/net.h>
 
-#include <ccc/blocking.h>
 #include <ccc/fd.h>
-#include <ccc/io.h>
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdbool.h>
 
 #include "io/address.h"
+#include "io/net.h"
 #include "io/use.h"
 #include "os/net.h"
 #include "io/fd_word.h"
@@ -21,9 +19,7 @@
 #define RETRY_FIRST CC_MSEC
 #define RETRY_LAST (64 * CC_MSEC)
 
-/* Sleeps for *span and doubles it.  0: try again.  The error `shortage` if the deadline has
- * passed; what ended the sleep otherwise. */
-static int back_off(int fd, int shortage, cc_time *span, cc_time deadline, uint32_t generation)
+int cc__net_back_off(int fd, int shortage, cc_time *span, cc_time deadline, uint32_t generation)
 {
 	const cc_time now = cc_now(), rest = deadline - now;
 
@@ -38,49 +34,77 @@ static int back_off(int fd, int shortage, cc_time *span, cc_time deadline, uint3
 
 /* ---- options ---- */
 
-static const CCNetOptions no_options = {0};
+const CCNetOptions cc__net_no_options = {0};
 
 int cc_net_no_delay(int fd, int on)
 {
 	return cc__net_option(fd, IPPROTO_TCP, TCP_NODELAY, on != 0);
 }
 
-static int set_options(int fd, int family, const CCNetOptions *o, bool listens)
+/* In whole seconds, which is what the system takes. */
+static int set_keep_alive(int fd, cc_time span)
+{
+	enum { PROBES = 3 };
+	const cc_time seconds = span / CC_SEC + (span % CC_SEC != 0);
+	const int idle = seconds < 32767 ? (int)seconds : 32767;	/* the most it takes */
+	const int apart = idle < 3 * 75 ? (idle + PROBES - 1) / PROBES : 75;
+	int err;
+
+	if ((err = cc__net_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1)) == 0 &&
+	    (err = cc__net_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle)) == 0 &&
+	    (err = cc__net_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, apart)) == 0)
+		err = cc__net_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	return err;
+}
+
+static int set_stream_options(int fd, const CCNetOptions *o)
+{
+	int err = 0;
+
+	if (o->no_delay != 0)
+		err = cc_net_no_delay(fd, 1);
+	if (err == 0 && o->keep_alive > 0)
+		err = set_keep_alive(fd, o->keep_alive);
+	return err;
+}
+
+int cc__net_set_options(int fd, int family, int type, const CCNetOptions *o, bool binds)
 {
 	int err = 0;
 
 	if (family == AF_UNIX)
 		return 0;
-	if (listens)
+	if (binds && type == SOCK_STREAM)
 		err = cc__net_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (err == 0 && listens && o->reuse_port != 0)
+	if (err == 0 && binds && o->reuse_port != 0)
 		err = cc__net_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	if (err == 0 && o->no_delay != 0)
-		err = cc_net_no_delay(fd, 1);
-	return err;
+	return err == 0 && type == SOCK_STREAM ? set_stream_options(fd, o) : err;
 }
 
-/* A socket that the library will close (FD-WORD-3). */
-static int make_socket(int *fd, int family)
+int cc__net_make(int *fd, int family, int type)
 {
-	const int err = cc__net_socket(fd, family);
+	const bool tcp = type == SOCK_STREAM && (family == AF_INET || family == AF_INET6);
+	const int err = cc__net_socket(fd, family, type);
 
 	if (err == 0)
-		cc__fd_made(*fd, family == AF_INET || family == AF_INET6 ? CC__FD_STREAM : 0);
+		cc__fd_made(*fd, tcp ? CC__FD_STREAM : 0);
 	return err;
 }
 
 /* ---- listen ---- */
 
-static int listen_at(int *listener, const struct cc__address *a, const CCNetOptions *o)
+/* `type` SOCK_DGRAM: it only has the address. */
+static int listen_at(int *listener, int type, const struct cc__address *a, const CCNetOptions *o)
 {
 	const int family = a->any.sa_family;
 	int fd, err;
 
-	if ((err = make_socket(&fd, family)) != 0)
+	if ((err = cc__net_make(&fd, family, type)) != 0)
 		return err;
-	if ((err = set_options(fd, family, o, true)) == 0 && (err = cc__net_bind(fd, a)) == 0 &&
-	    (err = cc__net_listen(fd, o->backlog > 0 ? o->backlog : SOMAXCONN)) == 0) {
+	if ((err = cc__net_set_options(fd, family, type, o, true)) == 0 &&
+	    (err = cc__net_bind(fd, a)) == 0 &&
+	    (type != SOCK_STREAM ||
+	     (err = cc__net_listen(fd, o->backlog > 0 ? o->backlog : SOMAXCONN)) == 0)) {
 		*listener = fd;
 		return 0;
 	}
@@ -88,8 +112,9 @@ static int listen_at(int *listener, const struct cc__address *a, const CCNetOpti
 	return err;
 }
 
-int cc_net_listen(int *listener, const char *address, const CCNetOptions *options)
+static int listen_by_text(int *listener, int type, const char *address, const CCNetOptions *options)
 {
+	const CCNetOptions *o = options != NULL ? options : &cc__net_no_options;
 	struct cc__addresses list;
 	int err;
 
@@ -99,11 +124,21 @@ int cc_net_listen(int *listener, const char *address, const CCNetOptions *option
 		return err;
 	if (list.count == 0)
 		return EINVAL;	/* a name */
-	err = listen_at(listener, &list.at[0], options != NULL ? options : &no_options);
+	err = listen_at(listener, type, &list.at[0], o);
 	/* A machine without IPv6: the second address is the IPv4 form of the first. */
 	if ((err == EAFNOSUPPORT || err == EADDRNOTAVAIL) && list.count > 1)
-		err = listen_at(listener, &list.at[1], options != NULL ? options : &no_options);
+		err = listen_at(listener, type, &list.at[1], o);
 	return err;
+}
+
+int cc_net_listen(int *listener, const char *address, const CCNetOptions *options)
+{
+	return listen_by_text(listener, SOCK_STREAM, address, options);
+}
+
+int cc_net_bind(int *fd, const char *address, const CCNetOptions *options)
+{
+	return listen_by_text(fd, SOCK_DGRAM, address, options);
 }
 
 /* ---- accept ---- */
@@ -127,7 +162,7 @@ static bool concerns_connection(int err)
 	}
 }
 
-static bool is_shortage(int err)
+bool cc__net_is_shortage(int err)
 {
 	return err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS;
 }
@@ -158,85 +193,9 @@ int cc_net_accept(int listener, int *fd, cc_time deadline)
 			return 0;
 		else if (concerns_connection(err))
 			err = 0;
-		if (is_shortage(err))
-			err = back_off(listener, err, &span, deadline, generation);
+		if (cc__net_is_shortage(err))
+			err = cc__net_back_off(listener, err, &span, deadline, generation);
 	} while (err == 0);
-	return err;
-}
-
-/* ---- dial ---- */
-
-static int connect_to(int fd, const struct cc__address *a, cc_time deadline)
-{
-	cc_time span = 0;
-	uint32_t generation;
-	int err;
-
-	do {
-		generation = cc__use_generation(fd);
-		if ((err = cc__net_connect(fd, a)) == EINPROGRESS)
-			err = cc__use_wait(fd, CC_FD_WRITE, deadline, generation);
-		else if (err == 0)
-			return 0;
-		else if (err == EAGAIN && deadline != CC_NOW)
-			err = back_off(fd, ETIMEDOUT, &span, deadline, generation);
-	} while (err == 0);
-	return err;
-}
-
-static int dial_at(int *out, const struct cc__address *a, const CCNetOptions *o, cc_time deadline)
-{
-	int fd, err;
-
-	if ((err = make_socket(&fd, a->any.sa_family)) != 0)
-		return err;
-	if ((err = set_options(fd, a->any.sa_family, o, false)) == 0 &&
-	    (err = connect_to(fd, a, deadline)) == 0) {
-		*out = fd;
-		return 0;
-	}
-	cc_fd_close(fd);
-	return err;
-}
-
-static int look_up(void *list)
-{
-	return cc__address_look_up(list);
-}
-
-static int addresses_of(const char *address, struct cc__addresses *list, cc_time deadline)
-{
-	int result = 0, err;
-
-	if ((err = cc__address_parse(address, list)) != 0 || list->count > 0)
-		return err;
-	if (deadline == CC_NOW)
-		return EAGAIN;
-	err = cc_blocking(look_up, list, &result);
-	return err != 0 ? err : result;
-}
-
-/* Another address of the same host does not help. */
-static bool ends_dial(int err)
-{
-	return err == 0 || err == ECANCELED || err == ETIMEDOUT || err == EAGAIN ||
-	       is_shortage(err);
-}
-
-int cc_net_dial(int *fd, const char *address, const CCNetOptions *options, cc_time deadline)
-{
-	struct cc__addresses list;
-	int err;
-
-	if (fd == NULL || address == NULL)
-		return EINVAL;
-	if ((err = addresses_of(address, &list, deadline)) != 0)
-		return err;
-	for (unsigned i = 0; i < list.count; i++) {
-		err = dial_at(fd, &list.at[i], options != NULL ? options : &no_options, deadline);
-		if (ends_dial(err))
-			break;
-	}
 	return err;
 }
 

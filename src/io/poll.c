@@ -2,6 +2,7 @@
 #include "io/poll.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "io/fd_word.h"
 #include "wait/thread.h"
@@ -9,6 +10,9 @@
 /* waitq.user of a record: 0, or REGISTERED with the CC_FD_* and CC__POLLER_EDGE that it is
  * registered for; LAST: an edge has been reported with CC__POLLER_LAST. */
 enum { REGISTERED = 16, LAST = 32 };
+
+/* A listed waiter is found by its lock (cc__poll_unlist). */
+_Static_assert(offsetof(struct cc__poll_record, q.lock) == 0, "the lock is the record's address");
 
 /* ---- open and close ---- */
 
@@ -142,17 +146,25 @@ static unsigned wanted_by(const struct cc__waiter *w)
 	return (unsigned)(uintptr_t)w->io;
 }
 
-/* What the listed waiters wait for, all together. */
-static unsigned wanted(const struct cc__waitq *q)
+static unsigned sum_of_wanted(const struct cc__waitq *q)
 {
 	const struct cc__waiter *w = q->head;
 	unsigned events = 0;
 
-	if (w != NULL)
-		do
-			events |= wanted_by(w);
-		while ((w = w->next) != q->head && events != (CC_FD_READ | CC_FD_WRITE));
+	do
+		events |= wanted_by(w);
+	while ((w = w->next) != q->head && events != (CC_FD_READ | CC_FD_WRITE));
 	return events;
+}
+
+/* What the listed waiters wait for, all together, or more: what they are registered for (P1), without
+ * a walk through a long list.  A report that concerns none of them shows what is too much
+ * (left_over). */
+static unsigned wanted(const struct cc__poll_record *r)
+{
+	if (r->q.head == NULL)
+		return 0;
+	return r->q.user != 0 ? r->q.user & (CC_FD_READ | CC_FD_WRITE) : sum_of_wanted(&r->q);
 }
 
 /* The next wait of cc__poll_wait_since need not ask the kernel. */
@@ -175,7 +187,7 @@ static int register_fd(struct cc__poll *p, struct cc__poll_record *r, int fd, ui
                        unsigned events)
 {
 	const bool known = r->q.user != 0 && r->file == word;
-	unsigned how = events | wanted(&r->q);
+	unsigned how = events;
 	int err = ENOENT;
 
 	if (word & CC__FD_MADE)
@@ -231,7 +243,7 @@ static int prepare_wait(struct cc__poll *p, struct cc__poll_record *r, int fd, u
 		return EAGAIN;
 	if (since != NULL && stays_registered(r, word, events))
 		return 0;
-	return register_fd(p, r, fd, word, events);
+	return register_fd(p, r, fd, word, events | wanted(r));
 }
 
 /* *taken: a waker took us off the list. */
@@ -302,6 +314,60 @@ int cc__poll_wait(struct cc__poll *p, int fd, unsigned events, cc_time deadline)
 	return poll_wait(p, fd, events, deadline, NULL);
 }
 
+/* ---- one of several ---- */
+
+/* Under the record's lock. */
+static int list_case(struct cc__poll *p, struct cc__poll_record *r, int fd, struct cc__waiter *w)
+{
+	const int err = prepare_wait(p, r, fd, wanted_by(w), NULL);
+
+	if (err == 0)
+		cc__waitq_append(&r->q, w);
+	else
+		count_out(p, 1);
+	return err;
+}
+
+int cc__poll_list(struct cc__poll *p, int fd, struct cc__waiter *w)
+{
+	struct cc__poll_record *r;
+	int err;
+
+	if ((err = open_record(p, fd, &r)) != 0)
+		return err;
+	cc__add(&p->waiting, 1, CC__SEQ_CST);	/* Seq_cst: P5, before the look */
+	if (p->unattended != NULL && cc__poll_unattended(p))
+		p->unattended(p);
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	err = list_case(p, r, fd, w);
+	cc__unlock(&r->q.lock);
+	return err;
+}
+
+bool cc__poll_unlist(struct cc__poll *p, struct cc__waiter *w)
+{
+	struct cc__poll_record *r = (struct cc__poll_record *)(void *)w->lock;
+	bool listed;
+
+	cc__lock(&r->q.lock, CC__RANK_WAITQ);
+	if ((listed = w->next != NULL)) {
+		cc__waitq_remove(&r->q, w);
+		count_out(p, 1);
+	}
+	cc__unlock(&r->q.lock);
+	return listed;
+}
+
+bool cc__poll_is_listed(struct cc__waiter *w)
+{
+	bool listed;
+
+	cc__lock(w->lock, CC__RANK_WAITQ);
+	listed = w->next != NULL;
+	cc__unlock(w->lock);
+	return listed;
+}
+
 /* ---- attempts ---- */
 
 uint32_t cc__poll_token(struct cc__poll *p, int fd)
@@ -345,23 +411,42 @@ bool cc__poll_drained(struct cc__poll *p, int fd, uint32_t token)
 
 /* ---- events ---- */
 
-/* Under the record's lock: those whom `ready` concerns, a batch at most; the others
- * stay.  (A wait for several would not do here: one whose group is decided drops
- * out, and another is taken in its place.) */
-static void take_ready(struct cc__waitq *q, struct cc__batch *b, unsigned ready)
+/* Under the record's lock: the first waiter is taken off, and told unless it is a case of a select
+ * that is decided.  (Not cc__waitq_take, which would go on to the next waiter then, and the next
+ * one may wait for another direction.) */
+static void take_first(struct cc__poll *p, struct cc__waitq *q, struct cc__batch *b,
+                       enum cc__reason reason, int result)
+{
+	struct cc__waiter *w = q->head;
+
+	cc__waitq_remove(q, w);
+	if (w->index == 0 || cc__group_claim(w->group, w->index))
+		cc__batch_add(b, cc__waitq_tell(w, reason, result));
+	count_out(p, 1);
+}
+
+/* Under the record's lock: the waiters that `ready` concerns, a batch at most; the others stay. */
+static void take_ready(struct cc__poll *p, struct cc__waitq *q, struct cc__batch *b, unsigned ready)
 {
 	const struct cc__waiter *w, *stays = NULL;	/* the first: we are round */
 
 	while ((w = q->head) != stays && !cc__batch_full(b)) {
-		CC__ASSERT(w->index == 0, "P1: a group waits for a descriptor");
 		if (wanted_by(w) & ready) {
-			cc__waitq_take(q, b, CC__REASON_SIGNAL, 0);
+			take_first(p, q, b, CC__REASON_SIGNAL, 0);
 			continue;
 		}
 		if (stays == NULL)
 			stays = w;
 		q->head = w->next;
 	}
+}
+
+/* Under the record's lock: the first waiters, whatever they wait for, a batch at most. */
+static void take_each(struct cc__poll *p, struct cc__waitq *q, struct cc__batch *b,
+                     enum cc__reason reason, int result)
+{
+	while (q->head != NULL && !cc__batch_full(b))
+		take_first(p, q, b, reason, result);
 }
 
 /* A batch of those who wait, whatever for.  True: there may be more. */
@@ -372,19 +457,20 @@ static bool wake_some(struct cc__poll *p, struct cc__waitq *q)
 
 	cc__batch_init(&batch);
 	cc__lock(&q->lock, CC__RANK_WAITQ);
-	while (!cc__batch_full(&batch) && cc__waitq_take(q, &batch, CC__REASON_SIGNAL, 0))
-		continue;
-	count_out(p, batch.count);
+	take_each(p, q, &batch, CC__REASON_SIGNAL, 0);
 	cc__unlock(&q->lock);
 	more = cc__batch_full(&batch);
 	cc__batch_flush(&batch);
 	return more;
 }
 
-/* Under the record's lock: what has to be registered again after a report. */
-static unsigned left_over(const struct cc__poll_record *r, const struct cc__batch *b)
+/* Under the record's lock: what has to be registered again after a report.  Unless the batch was too
+ * small, nobody is left who waits for what was reported. */
+static unsigned left_over(const struct cc__poll_record *r, const struct cc__batch *b, unsigned ready)
 {
-	return (r->q.user & CC__POLLER_EDGE) == 0 || cc__batch_full(b) ? wanted(&r->q) : 0;
+	if (cc__batch_full(b))
+		return wanted(r);
+	return (r->q.user & CC__POLLER_EDGE) == 0 ? wanted(r) & ~ready : 0;
 }
 
 /* Under the record's lock; `refused`: the waiters that are left cannot be registered for. */
@@ -396,10 +482,9 @@ static void take_report(struct cc__poll *p, struct cc__poll_record *r,
 	report_counts(r);
 	if (e->ready & CC__POLLER_LAST)
 		r->q.user |= LAST;
-	take_ready(&r->q, b, e->ready);
-	if ((rest = left_over(r, b)) != 0)
+	take_ready(p, &r->q, b, e->ready);
+	if ((rest = left_over(r, b, e->ready)) != 0)
 		*refused = register_fd(p, r, e->fd, r->file, rest) != 0;
-	count_out(p, b->count);
 }
 
 /* True: a waiter was woken.  Waiters that did not fit into the batch are registered for like
@@ -488,7 +573,6 @@ bool cc__poll_run(struct cc__poll *p, cc_time deadline)
 static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 {
 	struct cc__poll_record *r = record_of(p, fd);
-	const unsigned before = b->count;
 
 	if (r == NULL)
 		return;
@@ -498,9 +582,7 @@ static void forget_in(struct cc__poll *p, int fd, struct cc__batch *b)
 	r->q.user = 0;
 	r->tag++;	/* a report on its way is dropped */
 	report_counts(r);
-	while (!cc__batch_full(b) && cc__waitq_take(&r->q, b, CC__REASON_CLOSE, EBADF))
-		continue;
-	count_out(p, b->count - before);
+	take_each(p, &r->q, b, CC__REASON_CLOSE, EBADF);
 	cc__unlock(&r->q.lock);
 }
 

@@ -107,6 +107,14 @@ void cc__poll_short(struct cc__poll *p, int fd, uint32_t token);
 /* POLL-7: there is nothing to read. */
 bool cc__poll_drained(struct cc__poll *p, int fd, uint32_t token);
 
+/* A case of a select (io/poll_case.h): lists w, whose io is the events, for fd, and registers fd anew.
+ * After an error it is not listed: EBADF; EPERM: always ready; ENOMEM, EMFILE, ENFILE.  A waker
+ * tells it 0 to look, or EBADF. */
+int cc__poll_list(struct cc__poll *p, int fd, struct cc__waiter *w);
+/* Takes w, which was listed once, off.  False: a waker has it, or the group is decided. */
+bool cc__poll_unlist(struct cc__poll *p, struct cc__waiter *w);
+bool cc__poll_is_listed(struct cc__waiter *w);
+
 /* Every wait for fd ends with EBADF, in all polls, and none is registered any more. */
 void cc__poll_forget(int fd);
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "base/lock.h"
+#include "io/poll.h"
 #include "os/fork.h"
 #include "os/process.h"
 #include "base/slab.h"
@@ -163,7 +164,7 @@ int cc_process_free(CCProcess *process)
 	if (busy)
 		return EBUSY;
 	if (process->fd >= 0) {
-		(void)cc_fd_forget(process->fd);
+		cc__poll_forget(process->fd);
 		cc__process_descriptor_close(process->fd);
 	}
 	cc__slab_put(&processes, process);

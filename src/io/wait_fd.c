@@ -1,4 +1,4 @@
-/* wait_fd.c - cc_wait_fd: a fiber waits through its runtime's poller, a thread in poll(2).
+/* wait_fd.c - a thread waits for a descriptor in poll(2).
  *
  * A thread that can be woken from outside, because its nursery is cancelled or its descriptor
  * closed, has a bell beside the descriptor.  If no descriptor is left for a bell, the thread looks
@@ -62,57 +62,7 @@ int cc__block_fd(int fd, unsigned events, cc_time deadline, struct cc__bell *bel
 	int err;
 
 	CC__EVENT(CC__EV_FOR, self, CC__FOR_FD_HERE, (unsigned)fd);
-	if (m == NULL && ended == NULL)
-		err = cc__poller_block(fd, events, -1, deadline);
-	else
-		err = block_here(m, fd, events, deadline, bell,
-		                 ended != NULL ? ended : &cc__uncancelled);
+	err = block_here(m, fd, events, deadline, bell, ended);
 	CC__EVENT(CC__EV_FOR, self, CC__FOR_NOTHING, 0);
 	return err;
-}
-
-/* A bell only for a thread in a nursery. */
-static int block_plain(int fd, unsigned events, cc_time deadline)
-{
-	struct cc__parker *self = cc__self();
-	struct cc__bell *bell = NULL;
-	int err;
-
-	if (self != NULL && *cc__member_slot(self) != NULL && (bell = cc__bell_get(&err)) == NULL &&
-	    err == ENOMEM)
-		return err;
-	err = cc__block_fd(fd, events, deadline, bell, NULL);
-	if (bell != NULL)
-		cc__bell_put(bell);
-	return err;
-}
-
-/* ---- the public face ---- */
-
-int cc_wait_fd(int fd, unsigned events, cc_time deadline)
-{
-	struct cc__poll *p;
-
-	if (cc__forked())
-		return ENOTSUP;
-	if (events == 0 || (events & ~(unsigned)(CC_FD_READ | CC_FD_WRITE)) != 0)
-		return EINVAL;
-	if (fd < 0)
-		return EBADF;
-	if (deadline == CC_NOW)
-		return cc__poller_block(fd, events, -1, CC_NOW);
-	p = cc__poll_here();
-	return p != NULL ? cc__poll_wait(p, fd, events, deadline)
-	                 : block_plain(fd, events, deadline);
-}
-
-int cc_fd_forget(int fd)
-{
-	/* A child would change what its parent waits for: the set is the same. */
-	if (cc__forked())
-		return ENOTSUP;
-	if (fd < 0)
-		return EBADF;
-	cc__poll_forget(fd);
-	return 0;
 }

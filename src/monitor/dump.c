@@ -12,13 +12,20 @@
 #include "os/where.h"
 #include "os/write.h"
 
-enum { GROUPS = 128 };
+enum { GROUPS = 128, DEEPEST = 30 };
+
+struct dump_to {
+	int fd;
+	CCDumpFormat format;
+	cc_time now;
+};
 
 /* Fibers, or threads, that are alike; told by the first of them. */
 struct alike {
 	CCFiberInfo info;	/* id 0: threads */
 	const void *thread;	/* the first one's record */
 	unsigned count;
+	unsigned parent;	/* index + 1 of the group that owns their nursery; 0: none, or not known */
 };
 
 struct collection {
@@ -124,7 +131,7 @@ static const char *const states[] = {
 };
 
 struct dump_line {
-	char text[400];
+	char text[800];
 	size_t used;
 };
 
@@ -141,37 +148,76 @@ __attribute__((format(printf, 2, 3))) static void append(struct dump_line *l, co
 		l->used = sizeof l->text - 1;
 }
 
+static void append_place(struct dump_line *l, const char *verb, uintptr_t place)
+{
+	char where[160];
+
+	cc__place_write(place, where, sizeof where);
+	if (where[0] != '\0')
+		append(l, " (%s at %s)", verb, where);
+}
+
+/* A lock or the like in static memory has a name in the program's table of symbols. */
+static void append_object(struct dump_line *l, CCWaitKind kind, const void *object)
+{
+	struct cc__object o;
+	char where[160];
+
+	if (!cc__object_of(kind, object, &o)) {
+		cc__where(object, where, sizeof where);
+		append(l, " %s", where);
+		return;
+	}
+	append(l, " %p", object);
+	if (o.name[0] != '\0')
+		append(l, " '%s'", o.name);
+	append_place(l, kind == CC_WAIT_NURSERY ? "opened" : "created", o.place);
+}
+
 static void append_wait(struct dump_line *l, const CCFiberInfo *i, cc_time now)
 {
 	append(l, " %s", waits[i->wait]);
 	if (i->wait == CC_WAIT_TASK)
 		append(l, " %" PRIu64, i->task);
 	else if (i->object != NULL)
-		append(l, " %p", i->object);
+		append_object(l, i->wait, i->object);
 	if (i->since != 0)
 		append(l, ", for %.1f s", (double)(now - i->since) / CC_SEC);
 	if (i->deadline != CC_FOREVER)
 		append(l, ", until %.1f s from now", (double)(i->deadline - now) / CC_SEC);
 }
 
-static void append_family(struct dump_line *l, const CCFiberInfo *i)
+static void append_family(struct dump_line *l, const CCFiberInfo *i, bool below_owner)
 {
 	char where[160];
 
-	if (i->nursery == NULL)
-		return;
-	cc__where(i->function, where, sizeof where);
-	append(l, "; in nursery %p, runs %s", i->nursery, where);
+	if (i->place != NULL) {
+		append(l, "; spawned at %s", i->place);
+	} else if (i->spawned_at != NULL) {
+		cc__where((const char *)i->spawned_at - 1, where, sizeof where);
+		append(l, "; spawned at %s", where);
+	}
+	if (i->nursery != NULL && below_owner)
+		append(l, "; in nursery %p", i->nursery);
+	else if (i->nursery != NULL) {
+		append(l, "; in nursery");
+		append_object(l, CC_WAIT_NURSERY, i->nursery);
+	}
+	if (i->function != NULL && i->place == NULL) {
+		cc__where(i->function, where, sizeof where);
+		append(l, ", runs %s", where);
+	}
 }
 
-static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
+static void put_text(struct dump_line *l, const struct alike *a, unsigned depth, cc_time now)
 {
 	const CCFiberInfo *i = &a->info;
 
+	append(l, "%*s", 2 * (int)depth + 2, "");
 	if (i->id == 0)
-		append(l, "  thread %p", a->thread);
+		append(l, "thread %p", a->thread);
 	else
-		append(l, "  fiber %" PRIu64, i->id);
+		append(l, "fiber %" PRIu64, i->id);
 	if (i->name[0] != '\0')
 		append(l, " '%s'", i->name);
 	if (i->state == CC_FIBER_PARKED)
@@ -182,7 +228,7 @@ static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
 		append(l, " is running on worker %u", i->worker);
 	else
 		append(l, " is %s", states[i->state]);
-	append_family(l, i);
+	append_family(l, i, depth > 0);
 	if (a->count > 1)
 		append(l, " (and %u more like this)", a->count - 1);
 	append(l, "\n");
@@ -190,30 +236,102 @@ static void put_text(struct dump_line *l, const struct alike *a, cc_time now)
 
 /* ---- JSON ---- */
 
+static void append_string(struct dump_line *l, const char *key, const char *text)
+{
+	append(l, ",\"%s\":\"", key);
+	for (const char *c = text; *c != '\0'; c++)
+		append(l, *c < ' ' || *c == '"' || *c == '\\' ? "\\u%04x" : "%c", (unsigned char)*c);
+	append(l, "\"");
+}
+
+static void append_json_object(struct dump_line *l, const CCFiberInfo *i)
+{
+	struct cc__object o;
+	const char *line;
+
+	if (!cc__object_of(i->wait, i->object, &o))
+		return;
+	append_string(l, "object_name", o.name);
+	if ((line = cc__place_line(o.place)) != NULL)
+		append_string(l, "object_place", line);
+	else
+		append(l, ",\"object_created_at\":\"0x%" PRIxPTR "\"", o.place);
+}
+
 static void put_json(struct dump_line *l, const struct alike *a, cc_time now)
 {
 	const CCFiberInfo *i = &a->info;
 
-	append(l, "{\"kind\":\"%s\",\"id\":%" PRIu64 ",\"name\":\"", i->id != 0 ? "fiber" : "thread",
-	       i->id);
-	for (const char *c = i->name; *c != '\0'; c++)
-		append(l, *c < ' ' || *c == '"' || *c == '\\' ? "\\u%04x" : "%c", (unsigned char)*c);
-	append(l, "\",\"state\":\"%s\",\"wait\":\"%s\",\"object\":\"0x%" PRIxPTR "\",\"task\":%" PRIu64,
+	append(l, "{\"kind\":\"%s\",\"id\":%" PRIu64, i->id != 0 ? "fiber" : "thread", i->id);
+	append_string(l, "name", i->name);
+	append(l, ",\"state\":\"%s\",\"wait\":\"%s\",\"object\":\"0x%" PRIxPTR "\",\"task\":%" PRIu64,
 	       states[i->state], kinds[i->wait], (uintptr_t)i->object, i->task);
 	append(l, ",\"nursery\":\"0x%" PRIxPTR "\",\"function\":\"0x%" PRIxPTR "\"",
 	       (uintptr_t)i->nursery, (uintptr_t)i->function);
+	if (i->place != NULL)
+		append_string(l, "place", i->place);
+	else
+		append(l, ",\"spawned_at\":\"0x%" PRIxPTR "\"", (uintptr_t)i->spawned_at);
+	append_json_object(l, i);
 	append(l, ",\"since_ns\":%lld", i->since != 0 ? (long long)(now - i->since) : -1LL);
 	if (i->wait != CC_WAIT_NONE && i->deadline != CC_FOREVER)
 		append(l, ",\"deadline_ns\":%lld", (long long)(i->deadline - now));
 	append(l, ",\"count\":%u}\n", a->count);
 }
 
+/* ---- the tree ---- */
+
+/* The group of a parker, which is compared and never followed; 0: none. */
+static unsigned group_of(const struct collection *c, const struct cc__parker *owner)
+{
+	for (unsigned i = 0; i < c->used && owner != NULL; i++)
+		if (c->group[i].thread == owner || c->group[i].info.frame == (const void *)owner)
+			return i + 1;
+	return 0;
+}
+
+static void find_parents(struct collection *c)
+{
+	struct cc__object o;
+
+	for (unsigned i = 0; i < c->used; i++)
+		if (cc__object_of(CC_WAIT_NURSERY, c->group[i].info.nursery, &o))
+			c->group[i].parent = group_of(c, o.owner);
+}
+
+static bool put_group(const struct collection *c, const struct dump_to *to, unsigned i, unsigned depth)
+{
+	struct dump_line l = {.used = 0};
+	bool good;
+
+	if (to->format == CC_DUMP_JSON)
+		put_json(&l, &c->group[i], to->now);
+	else
+		put_text(&l, &c->group[i], depth, to->now);
+	good = cc__write_all(to->fd, l.text, l.used);
+	for (unsigned n = 0; n < c->used && good && depth < DEEPEST; n++)
+		if (c->group[n].parent == i + 1)
+			good = put_group(c, to, n, depth + 1);
+	return good;
+}
+
+/* A group that is its own ancestor, because frames were reused meanwhile, has no root above it. */
+static bool has_root(const struct collection *c, unsigned i)
+{
+	for (unsigned depth = 0; depth < DEEPEST; depth++) {
+		if (c->group[i].parent == 0)
+			return true;
+		i = c->group[i].parent - 1;
+	}
+	return false;
+}
+
 /* ---- all ---- */
 
 int cc__dump(int fd, CCDumpFormat format, struct cc__dumped *all)
 {
+	const struct dump_to to = {fd, format, cc__now()};
 	struct collection c = {.used = 0};
-	const cc_time now = cc__now();
 	bool good = true;
 
 	if (cc_fiber_each(collect_fiber, &c) != 0)
@@ -221,13 +339,16 @@ int cc__dump(int fd, CCDumpFormat format, struct cc__dumped *all)
 	cc__thread_walk(collect_thread, &c);
 	if (all != NULL)
 		*all = c.all;
-	for (unsigned i = 0; i < c.used && good && fd >= 0; i++) {
-		struct dump_line l = {.used = 0};
-
-		(format == CC_DUMP_JSON ? put_json : put_text)(&l, &c.group[i], now);
-		good = cc__write_all(fd, l.text, l.used);
-	}
-	if (c.left_out > 0 && good && fd >= 0 && format == CC_DUMP_TEXT) {
+	if (fd < 0)
+		return 0;
+	find_parents(&c);
+	for (unsigned i = 0; i < c.used; i++)
+		if (!has_root(&c, i))
+			c.group[i].parent = 0;
+	for (unsigned i = 0; i < c.used && good; i++)
+		if (c.group[i].parent == 0)
+			good = put_group(&c, &to, i, 0);
+	if (c.left_out > 0 && good && format == CC_DUMP_TEXT) {
 		struct dump_line l = {.used = 0};
 
 		append(&l, "  and %u more, which are different\n", c.left_out);

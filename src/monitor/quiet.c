@@ -14,10 +14,8 @@
 const char cc__quiet_linked = 0;
 extern const char cc__quiet_linked;	/* park/trusted.c */
 
-static struct {
-	struct cc__lock lock;
-	struct cc__sched *first;	/* lock; through next */
-} scheds;
+struct cc__sched *cc__quiet_first;	/* scheds_lock; through next */
+static struct cc__lock scheds_lock;
 
 static cc__a64 looks;			/* for tests */
 static cc__a32 external;		/* cc_external_begin without its end */
@@ -133,10 +131,10 @@ static bool take_census(struct census *c)
 	*c = (struct census){.threads = cc__hold_threads()};
 	/* Acquire: what was done before cc_external_end. */
 	c->awake = cc__load(&external, CC__ACQUIRE) != 0;
-	cc__lock(&scheds.lock, CC__RANK_SCHEDS);
-	for (struct cc__sched *s = scheds.first; s != NULL && !c->awake; s = s->next)
+	cc__lock(&scheds_lock, CC__RANK_SCHEDS);
+	for (struct cc__sched *s = cc__quiet_first; s != NULL && !c->awake; s = s->next)
 		count_sched(s, c);
-	cc__unlock(&scheds.lock);
+	cc__unlock(&scheds_lock);
 	if (!c->awake)
 		cc__thread_walk(count_thread, c);
 	return !c->awake;
@@ -149,7 +147,7 @@ static bool take_census(struct census *c)
 static bool fiber_sleeps(void *frame, void *arg)
 {
 	struct cc__fiber *f = frame;
-	/* Acquire, both: the frame, from cc__frame_begin; the wait, from its sleeper. */
+	/* Acquire, both: the frame, from cc__frame_show; the wait, from its sleeper. */
 	const uint64_t handle = cc__load(&f->handle, CC__ACQUIRE);
 	const enum cc__state state = cc__word_state(cc__load(&f->parker.word, CC__ACQUIRE));
 	struct cc__waits w;
@@ -212,30 +210,30 @@ __attribute__((constructor)) static void watch_from_start(void)
 
 void cc__quiet_add(struct cc__sched *s)
 {
-	cc__lock(&scheds.lock, CC__RANK_SCHEDS);
-	s->next = scheds.first;
-	scheds.first = s;
-	cc__unlock(&scheds.lock);
+	cc__lock(&scheds_lock, CC__RANK_SCHEDS);
+	s->next = cc__quiet_first;
+	cc__quiet_first = s;
+	cc__unlock(&scheds_lock);
 }
 
 void cc__quiet_remove(struct cc__sched *s)
 {
-	struct cc__sched **at = &scheds.first;
+	struct cc__sched **at = &cc__quiet_first;
 
-	cc__lock(&scheds.lock, CC__RANK_SCHEDS);
+	cc__lock(&scheds_lock, CC__RANK_SCHEDS);
 	while (*at != NULL && *at != s)
 		at = &(*at)->next;
 	if (*at != NULL)
 		*at = s->next;
-	cc__unlock(&scheds.lock);
+	cc__unlock(&scheds_lock);
 }
 
 void cc__quiet_print_inboxes(void)
 {
 	char line[160];
 
-	cc__lock(&scheds.lock, CC__RANK_SCHEDS);
-	for (struct cc__sched *s = scheds.first; s != NULL; s = s->next)
+	cc__lock(&scheds_lock, CC__RANK_SCHEDS);
+	for (struct cc__sched *s = cc__quiet_first; s != NULL; s = s->next)
 		/* Relaxed: all of them sleep. */
 		for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++) {
 			struct cc__worker *w = s->worker[i];
@@ -246,7 +244,7 @@ void cc__quiet_print_inboxes(void)
 			         (unsigned)cc__runq_length(&w->queue));
 			cc__say(line);
 		}
-	cc__unlock(&scheds.lock);
+	cc__unlock(&scheds_lock);
 }
 
 /* ---- what the program declares ---- */

@@ -25,6 +25,9 @@
 
 #include "sched/sched.h"
 
+/* The list of schedulers, through `next`; for the description of the process. */
+extern struct cc__sched *cc__quiet_first;
+
 /* A scheduler that has started; one that is about to stop. */
 void cc__quiet_add(struct cc__sched *s);
 void cc__quiet_remove(struct cc__sched *s);

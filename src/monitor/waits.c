@@ -2,6 +2,7 @@
 #include "monitor/waits.h"
 
 #include "chan/chan.h"
+#include "os/peek.h"
 #include "park/engine.h"
 #include "scope/nursery.h"
 
@@ -131,6 +132,41 @@ UNWATCHED static bool is_send(const struct CCChan *c)
 	return c->wait[CC__RECV].head == NULL;
 }
 
+/* The head of a channel is never unmapped; its name and place may be those of the next channel. */
+UNWATCHED static void tell_channel(const struct CCChan *c, struct cc__object *out)
+{
+	for (size_t i = 0; i < sizeof out->name - 1; i++)
+		out->name[i] = c->name[i];
+	out->name[sizeof out->name - 1] = '\0';
+	out->place = c->place;
+}
+
+/* A nursery lies in memory of its owner, which may be gone. */
+static bool tell_nursery(const void *nursery, struct cc__object *out)
+{
+	struct cc__nursery n;
+
+	if (!cc__copy_if_mapped(&n, nursery, sizeof n))
+		return false;
+	cc__place_name(n.place, out->name, sizeof out->name);
+	out->place = n.place;
+	out->owner = n.inside.who;
+	return true;
+}
+
+bool cc__object_of(CCWaitKind kind, const void *object, struct cc__object *out)
+{
+	*out = (struct cc__object){.place = 0};
+	if (object == NULL)
+		return false;
+	if (kind == CC_WAIT_NURSERY)
+		return tell_nursery(object, out);
+	if (kind != CC_WAIT_RECV && kind != CC_WAIT_SEND)
+		return false;
+	tell_channel(object, out);
+	return true;
+}
+
 CCWaitKind cc__waits_kind(const struct cc__waits *w)
 {
 	static const CCWaitKind kinds[] = {
@@ -166,12 +202,15 @@ CCWaitKind cc__waits_kind(const struct cc__waits *w)
 /* Under f's lock: what it runs does not change.  The nursery of a daemon is marked. */
 static void tell_family(const struct cc__fiber *f, CCFiberInfo *info)
 {
-	const uintptr_t nursery = (uintptr_t)cc__fiber_nursery(f);
+	const uintptr_t nursery = (uintptr_t)cc__fiber_nursery(f), place = cc__fiber_place(f);
 
+	info->place = cc__place_line(place);
+	if (cc__place_text(place) == NULL)
+		info->spawned_at = (const void *)place;
 	if (nursery == 0)
 		return;
 	info->nursery = (const void *)(nursery & ~(uintptr_t)1);
-	info->function = (const void *)(uintptr_t)f->payload.child.what.main;
+	info->function = cc__child_function(&f->payload.child.what);
 }
 
 /* The fiber that has the stack of f, which runs or lies below it (in_place.c). */

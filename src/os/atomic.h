@@ -56,6 +56,21 @@ typedef CC__ATOMIC(uint64_t) cc__a64;
 
 #define cc__fence(order) __atomic_thread_fence(order)
 
+/* A relaxed load of an aligned word that hardly ever changes, which the compiler may make part of a
+ * comparison; gcc does not do that with an atomic load.  For a condition that is evaluated once. */
+#if defined(__SANITIZE_THREAD__)
+#define CC__GLANCE_ATOMIC 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CC__GLANCE_ATOMIC 1
+#endif
+#endif
+#ifdef CC__GLANCE_ATOMIC
+#define cc__glance(a) cc__load(a, CC__RELAXED)
+#else
+#define cc__glance(a) ((a)->raw)
+#endif
+
 /* A pair of fences for two sides of which one is hot: between a store and a load
  * the light one costs nothing, and the heavy one makes every running thread of
  * the process execute a fence at this moment.  Where the system cannot do that,
@@ -137,6 +152,8 @@ struct cc__os_thread {
 int cc__thread_start(struct cc__os_thread *t, void (*main)(void *), void *arg,
                      const char *name);
 void cc__thread_join(struct cc__os_thread t);
+/* Instead of the join. */
+void cc__thread_detach(struct cc__os_thread t);
 void cc__thread_yield(void);
 /* By a thread of ours: its sleeps end at their deadlines, and not up to 50 us later, which
  * is what Linux gives itself otherwise.  (Whom it forks or starts has that from it.) */

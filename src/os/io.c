@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <ccc/errno.h>
@@ -40,6 +42,58 @@ int cc__io_write(int fd, const void *buffer, size_t size, size_t *count)
 			return errno;
 	*count = (size_t)n;
 	return 0;
+}
+
+/* Not in every C library.  An offset of -1 means the position of the file. */
+enum { NO_WAIT = 8 };	/* RWF_NOWAIT */
+
+static int move_cached(long call, int fd, const void *buffer, size_t size, size_t *count)
+{
+	struct iovec part = {(void *)(uintptr_t)buffer, size};
+	const long n = syscall(call, fd, &part, 1L, -1L, -1L, NO_WAIT);
+
+	if (n >= 0) {
+		*count = (size_t)n;
+		return 0;
+	}
+	switch (errno) {
+	case EINTR:
+	case EOPNOTSUPP:
+	case ENOSYS:
+	case EPERM:	/* a sandbox */
+	case EINVAL:	/* before Linux 4.14 */
+		return EAGAIN;
+	default:
+		return errno;
+	}
+}
+
+int cc__io_read_cached(int fd, void *buffer, size_t size, size_t *count)
+{
+	return move_cached(SYS_preadv2, fd, buffer, size, count);
+}
+
+int cc__io_write_cached(int fd, const void *buffer, size_t size, size_t *count)
+{
+	return move_cached(SYS_pwritev2, fd, buffer, size, count);
+}
+
+int cc__io_open(int *fd, const char *path, int flags, unsigned mode)
+{
+	int opened;
+
+	while ((opened = open(path, flags | O_CLOEXEC, mode)) < 0)
+		if (errno != EINTR)
+			return errno;
+	*fd = opened;
+	return 0;
+}
+
+bool cc__io_is_regular(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 int cc__io_readv(int fd, const struct iovec *part, unsigned parts, size_t *count)

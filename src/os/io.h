@@ -15,6 +15,14 @@ int cc__io_read(int fd, void *buffer, size_t size, size_t *count);
 /* Without SIGPIPE if fd is a socket. */
 int cc__io_write(int fd, const void *buffer, size_t size, size_t *count);
 
+/* From and to a regular file's position.  EAGAIN: it would wait for a disk, or the file system cannot
+ * tell. */
+int cc__io_read_cached(int fd, void *buffer, size_t size, size_t *count);
+int cc__io_write_cached(int fd, const void *buffer, size_t size, size_t *count);
+/* With O_CLOEXEC. */
+int cc__io_open(int *fd, const char *path, int flags, unsigned mode);
+bool cc__io_is_regular(int fd);
+
 /* The same for pieces, at most IOV_MAX. */
 int cc__io_readv(int fd, const struct iovec *part, unsigned parts, size_t *count);
 int cc__io_writev(int fd, const struct iovec *part, unsigned parts, size_t *count);

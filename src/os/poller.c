@@ -203,16 +203,45 @@ unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *ev
 	return count;
 }
 
+static struct pollfd polled(int fd, unsigned events)
+{
+	struct pollfd p = {.fd = fd};
+
+	if (events & CC_FD_READ)
+		p.events |= POLLIN;
+	if (events & CC_FD_WRITE)
+		p.events |= POLLOUT;
+	return p;
+}
+
+int cc__poller_look(int fd, unsigned events, unsigned *ready)
+{
+	struct pollfd p = polled(fd, events);
+	int n;
+
+	do
+		n = fd >= 0 ? poll(&p, 1, 0) : -1;
+	while (fd >= 0 && n < 0 && errno == EINTR);
+	if (fd < 0 || (n > 0 && (p.revents & POLLNVAL)))
+		return EBADF;
+	if (n <= 0)
+		return n == 0 ? EAGAIN : errno;
+	*ready = 0;
+	if (p.revents & POLLIN)
+		*ready |= CC_FD_READ;
+	if (p.revents & POLLOUT)
+		*ready |= CC_FD_WRITE;
+	if (p.revents & (POLLERR | POLLHUP))
+		*ready |= events;
+	return 0;
+}
+
 int cc__poller_block(int fd, unsigned events, int bell, cc_time deadline)
 {
-	struct pollfd p[] = {{.fd = fd}, {.fd = bell, .events = POLLIN}};
+	struct pollfd p[] = {polled(fd, events), {.fd = bell, .events = POLLIN}};
 	struct timespec left;
 	int n;
 
-	if (events & CC_FD_READ)
-		p[0].events |= POLLIN;
-	if (events & CC_FD_WRITE)
-		p[0].events |= POLLOUT;
 	do
 		n = ppoll(p, 2, left_until(deadline, &left), NULL);
 	while (n < 0 && errno == EINTR);

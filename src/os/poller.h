@@ -55,6 +55,10 @@ void cc__poller_forget(const struct cc__poller *p, int fd);
 unsigned cc__poller_wait(const struct cc__poller *p, struct cc__poller_event *events, unsigned most,
                          cc_time deadline);
 
+/* Asks once.  0: *ready has those of `events` that hold, both after an error or a hang-up.  EAGAIN: none
+ * holds.  EBADF: fd is not open. */
+int cc__poller_look(int fd, unsigned events, unsigned *ready);
+
 /* Without a poller, blocking the thread: 0 once one of `events` holds, EBADF,
  * ETIMEDOUT, EAGAIN (CC_NOW), ENOMEM; EINTR: the bell, which is silenced (-1: none). */
 int cc__poller_block(int fd, unsigned events, int bell, cc_time deadline);

@@ -270,6 +270,11 @@ void cc__thread_join(struct cc__os_thread t)
 	pthread_join((pthread_t)t.handle, NULL);
 }
 
+void cc__thread_detach(struct cc__os_thread t)
+{
+	pthread_detach((pthread_t)t.handle);
+}
+
 void cc__thread_yield(void)
 {
 	sched_yield();

@@ -214,7 +214,7 @@ int cc_config_init(CCConfig *config)
 	    .blocking_max = 64,
 	    .blocking_idle = 10 * CC_SEC,
 	    .shutdown_timeout = 30 * CC_SEC,
-	    .stall = 5 * CC_SEC,
+	    .stall = CC_SEC,
 	    .hold = CC_FOREVER,
 	    .allocator = cc__default_allocator,
 	};

@@ -21,6 +21,9 @@ struct CCRuntime {
 	struct cc__sched sched;		/* first: cc__sched_runtime */
 };
 
+/* Whoever has runtimes has the description of the process, too. */
+static const void *const described __attribute__((used)) = &cc_description;
+
 int cc_version(void)
 {
 	return CC_VERSION;
@@ -223,7 +226,7 @@ static int current(CCRuntime **out)
 int cc__sched_default(struct cc__sched **out)
 {
 	CCRuntime *rt;
-	int err = current(&rt);
+	const int err = cc__forked() ? ENOTSUP : current(&rt);
 
 	*out = err == 0 ? &rt->sched : NULL;
 	return err;

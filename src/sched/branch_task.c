@@ -179,11 +179,13 @@ static bool make_task(struct cc__worker *w, struct cc__branches *p, bool own)
 	}
 	if (cc__watched())	/* the frame was assigned before its branch was taken */
 		cc__happens_before(&f->parker);
-	cc__frame_begin(f, w->sched, cc__next_id(w->thread) | CC__HANDLE_DETACHED, NULL);
+	cc__frame_begin(f, w->sched, NULL);
 	if (p->order != 0)
 		cc__fiber_want(f, p->order);
 	f->run.main = branch_task;
 	f->payload.arg = b;
+	f->payload.child.what.place = 0;
+	cc__frame_show(f, cc__next_id(w->thread) | CC__HANDLE_DETACHED);
 	cc__count(&w->spawned);
 	cc__word_publish(&f->parker);
 	cc__worker_push(w, f);

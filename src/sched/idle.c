@@ -26,6 +26,8 @@ struct cc__idle *cc__idle_new(void)
 		/* mutant: swap survives: as above. */
 		cc__store(&i->ending, 0, CC__RELAXED);
 		cc__store(&i->reserve, 0, CC__RELAXED);
+		cc__store(&i->unkept, 0, CC__RELAXED);
+		i->late = 0;
 	}
 	return i;
 }
@@ -164,6 +166,19 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target)
 		cc__idle_wake_one(i);
 }
 
+/* There is no keeper, and a timer has this deadline.  True: nor does the second keeper check
+ * soon after it (I10).  After a full fence. */
+static bool unkept(struct cc__idle *i, cc_time deadline)
+{
+	/* Acquire: its `until`, from become_second. */
+	const uint32_t second = cc__load(&i->second, CC__ACQUIRE);
+
+	cc__store(&i->unkept, 1, CC__RELAXED);	/* Relaxed: it decides how others sleep */
+	/* Relaxed: what the second keeper wrote after it had seen the timers, or what it wrote
+	 * before it was that, CC_FOREVER. */
+	return second == 0 || deadline < cc__load(&i->nap[second - 1].until, CC__RELAXED);
+}
+
 void cc__idle_timer(struct cc__idle *i, cc_time deadline)
 {
 	uint32_t keeper;
@@ -176,11 +191,11 @@ void cc__idle_timer(struct cc__idle *i, cc_time deadline)
 	 * cc__idle_found's. */
 	cc__fence(CC__SEQ_CST);
 	keeper = cc__load(&i->keeper, CC__RELAXED) & ~CC__WATCHING;
-	if (keeper == 0)
+	if (keeper == 0 && unkept(i, deadline))
 		cc__idle_wake_one(i);
 	/* What the keeper wrote after it had seen the timers, or what it wrote before it
 	 * was the keeper, CC_FOREVER. */
-	else if (deadline < cc__load(&i->nap[keeper - 1].until, CC__RELAXED))
+	else if (keeper != 0 && deadline < cc__load(&i->nap[keeper - 1].until, CC__RELAXED))
 		cc__idle_wake(i, keeper - 1);
 }
 
@@ -222,12 +237,15 @@ void cc__idle_search(struct cc__idle *i)
 }
 
 /* Deadlines or descriptors that nobody looks after (I7). */
-static bool unattended(const struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
+static bool unattended(struct cc__idle *i, const struct cc__idle_ops *ops, void *arg)
 {
+	cc_time deadline;
+
 	if (ops->poller != NULL && ops->poller->unattended(arg))
 		return true;
 	/* Relaxed: after the fence. */
-	return cc__load(&i->keeper, CC__RELAXED) == 0 && ops->deadline(arg) != CC_FOREVER;
+	return cc__load(&i->keeper, CC__RELAXED) == 0 &&
+	       (deadline = ops->deadline(arg)) != CC_FOREVER && unkept(i, deadline);
 }
 
 /* What was left to us, or to a watch that has ended, we see after it (I3, I9). */
@@ -253,7 +271,9 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 	    cc__load(&i->sleepers, CC__RELAXED) == 0 || on_watch(i))
 		return;
 	fence_after_search(i);
-	if (ops->left(arg) || unattended(i, ops, arg))
+	/* Both are asked: the worker that is woken may be the second keeper, and fall asleep as that
+	 * again. */
+	if (unattended(i, ops, arg) | ops->left(arg))
 		cc__idle_wake_one(i);
 }
 
@@ -279,6 +299,30 @@ static uint32_t become_keeper(struct cc__idle *i, unsigned number, bool watching
 			return 0;
 	while (!cc__cas_weak(&i->keeper, &keeper, mine, CC__RELAXED, CC__RELAXED));
 	return mine;
+}
+
+/* Beside a keeper, if timers lacked one (I10).  Its `until` is CC_FOREVER, from become_keeper. */
+static bool become_second(struct cc__idle *i, unsigned number)
+{
+	uint32_t none = 0;
+
+	/* Relaxed: it decides how we sleep. */
+	if (i->late == 0 || cc__load(&i->unkept, CC__RELAXED) == 0)
+		return false;
+	/* Release: `until`, to the acquire in unkept. */
+	if (!cc__cas(&i->second, &none, number + 1, CC__RELEASE, CC__RELAXED))
+		return false;
+	cc__store(&i->unkept, 0, CC__RELAXED);	/* Relaxed: as above */
+	return true;
+}
+
+/* When a keeper looks next, the second one if `late` is not 0, and which timers rely on it. */
+static cc_time keep(struct cc__nap *mine, cc_time deadline, cc_time first, cc_time late)
+{
+	const cc_time until = late == 0 ? cc__earlier(deadline, first) : first;
+
+	cc__store(&mine->until, until, CC__RELAXED);	/* Relaxed: see cc__idle_timer */
+	return first > CC_FOREVER - late ? deadline : cc__earlier(deadline, first + late);
 }
 
 /* Announced, and no longer searching: sleep in the poller if that is needed and nobody
@@ -323,6 +367,7 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 {
 	struct cc__nap *mine = &i->nap[number];
 	uint32_t keeper = become_keeper(i, number, watch != CC_FOREVER);
+	const bool second = keeper == 0 && become_second(i, number);
 	enum cc__awake how = CC__NOT_SLEPT;
 	bool polls, moved;
 
@@ -346,10 +391,8 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	if ((!moved || on_watch(i)) && !ops->stay(arg)) {
 		cc_time deadline = cc__from_now(keeper != 0 ? cc__earlier(watch, most) : most);
 
-		if (keeper != 0) {
-			deadline = cc__earlier(deadline, ops->deadline(arg));
-			cc__store(&mine->until, deadline, CC__RELAXED);	/* Relaxed: see cc__idle_timer */
-		}
+		if (keeper != 0 || second)
+			deadline = keep(mine, deadline, ops->deadline(arg), second ? i->late : 0);
 		how = polls ? sleep_in_poller(mine, ops->poller, arg, deadline)
 		            : sleep_on_word(mine, deadline);
 	} else if (polls) {
@@ -357,7 +400,9 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 	}
 	if (end_sleep(i, mine) == CC__AWAKE)
 		cc__count(&mine->wakes);
-	/* Relaxed, both: before we stop searching.  It may have been taken from us. */
+	/* Relaxed, all: before we stop searching.  The keeper may have been taken from us. */
+	if (second)
+		cc__store(&i->second, 0, CC__RELAXED);
 	if (keeper & CC__WATCHING)
 		cc__store(&i->watch_ended, 1, CC__RELAXED);
 	cc__cas(&i->keeper, &keeper, 0, CC__RELAXED, CC__RELAXED);

@@ -38,6 +38,13 @@
  *     searching after a watch has ended pays for a heavy fence before it looks for what is
  *     left; in all other cases a full fence of its own is enough (I3).
  *
+ * I10 The keeper that wakes for a timer runs its fiber and is mostly back before the next
+ *     timer expires.  So no worker is woken to keep the timers meanwhile if there is a second
+ *     keeper: a sleeper that checks by itself `late` after the earliest deadline.  A worker that
+ *     has relied on the second keeper was ordered by a full fence, as in I3, so a second keeper
+ *     that leaves sees the timers, or is seen to have left.  A worker becomes the second keeper only if
+ *     timers were without a keeper since the last one fell asleep.
+ *
  * Generations have one writer each, a worker; threads outside share one.  The
  * sleeper pays for the order (heavy fence), the pusher does not.  Whoever has stopped
  * searching is seen by who stops after it: both write the one count. */
@@ -58,7 +65,8 @@ struct cc__nap {
 	_Alignas(64) cc__a64 generation;	/* its pushes; written by it alone */
 	_Alignas(64) cc__a32 asleep;		/* enum cc__asleep; cleared by whoever ends it */
 	CC__ATOMIC(struct cc__bell *) bell;	/* of the poller; written before POLLING */
-	CC__ATOMIC(cc_time) until;		/* the keeper's next look; written by it alone */
+	CC__ATOMIC(cc_time) until;		/* the keeper's next look; of the second keeper, the
+						 * deadline after which it looks.  Written by it alone */
 	cc__a64 wakes;				/* that ended its sleeps; written by it alone */
 };
 
@@ -69,6 +77,9 @@ struct cc__idle {
 	cc__a32 sleepers;			/* announced */
 	cc__a32 searching;
 	cc__a32 keeper;				/* its number + 1, with CC__WATCHING; 0: none */
+	cc__a32 second;				/* the second keeper's number + 1; 0: none (I10) */
+	cc__a32 unkept;				/* 1: timers were without a keeper since the last
+						 * second keeper fell asleep */
 	cc__a32 reserve;			/* its number + 1; 0: none */
 	cc__a32 patience;			/* shorter queues do not end a watch */
 	cc__a32 watch_ended;			/* 1: one has, and pushes may still rely on it (I9) */
@@ -76,6 +87,8 @@ struct cc__idle {
 	cc__a64 outside_calls;			/* of these, pushes that saw somebody asleep */
 	cc__a32 ending;				/* 1: somebody waits for the end, or did; for
 						 * cc__idle_one_less */
+	cc_time late;				/* how long a timer may be without a keeper (I10); 0:
+						 * never.  Set before its workers start */
 	struct cc__idle *next;			/* the slab's */
 	struct cc__nap nap[CC__WORKERS_MAX];
 };

@@ -32,13 +32,15 @@ static bool look_at(struct cc__fiber *f, CCFiberInfo *info)
 	cc__lock(&f->done.lock, CC__RANK_WAITQ);
 	info->id = cc__frame_hold(f);
 	if (info->id != 0) {
-		cc__fiber_name_of(f, &name);
-		/* Relaxed: a look at something that moves. */
-		word = cc__load(&f->parker.word, CC__RELAXED);
+		/* Acquire: what the task is, from cc__word_publish.  An ASSIGNED frame has the id
+		 * before that. */
+		word = cc__load(&f->parker.word, CC__ACQUIRE);
 		if (cc__word_state(word) != CC__ASSIGNED || cc__later_waits(f)) {
 			info->runtime = cc__sched_runtime(cc__fiber_home(f));
 			info->state = public_state(word);
+			info->frame = f;
 			info->worker = cc__word_owner(word);
+			cc__fiber_name_of(f, &name);
 			memcpy(info->name, name.text, sizeof info->name);
 			if (cc__inspect_more != NULL)
 				cc__inspect_more(f, info);

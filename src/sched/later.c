@@ -107,10 +107,8 @@ bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fibe
 	const cc_time now = recently(here);
 	bool first;
 
-	if (start <= now) {
-		cc__store(&f->handle, handle, CC__RELEASE);	/* Release: as in cc__frame_begin */
+	if (start <= now)
 		return false;
-	}
 	CC__EVENT(CC__EV_LATER, &f->parker, (uint64_t)start, id);
 	*t = (struct cc__timer){.deadline = start, .object = marked(f), .value = id};
 	/* mutant: swap cc__lock survives: nobody else has f yet. */

@@ -19,8 +19,8 @@
 struct cc__worker;
 
 /* f, filled and ASSIGNED, begins at `start`.  `here` is the calling thread's worker of
- * the same scheduler, or NULL.  False: that time has passed, and f is the caller's.  Its
- * handle is set in either case. */
+ * the same scheduler, or NULL.  True: its handle is set.  False: that time has passed, and f is
+ * still the caller's. */
 bool cc__later_set(struct cc__sched *s, struct cc__worker *here, struct cc__fiber *f,
                    uint64_t handle, cc_time start);
 /* Its time has come; `object` is what the timer had. */

@@ -73,7 +73,7 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 
 /* Run main(arg) as a fiber of s; NULL: of the scheduler whose worker calls, or the default one. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg);
+                    cc_task_main *main, void *arg, uintptr_t place);
 
 /* The caller is about to wait for all children of that nursery: one of them that can be run
  * likewise, and is who runs from now on; NULL: none.  The caller calls it, and says so. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "os/trace.h"
+#include "os/usage.h"
 #include "sched/bound.h"
 #include "wait/thread.h"
 
@@ -462,6 +463,7 @@ void cc__worker_main(void *arg)
 	cc__tls_set(w->thread, NULL);
 	cc__context_adopt(&w->context);
 	cc__thread_prompt();
+	cc__store(&w->number, cc__thread_number(), CC__RELAXED);	/* Relaxed: a number */
 	do
 		cc__worker_run(w);
 	while (cc__worker_search(w));

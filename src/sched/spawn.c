@@ -20,7 +20,7 @@ __attribute__((noinline)) uint64_t cc__ids_take(struct cc__thread *t)
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
+                    cc_task_main *main, void *arg, uintptr_t place)
 {
 	struct cc__thread *t;
 	struct cc__birth b;
@@ -40,6 +40,7 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 		return err;
 	b.f->run.main = main;
 	b.f->payload.arg = arg;
+	b.f->payload.child.what.place = place;
 	if (out != NULL)
 		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
 	CC_POINT("spawn.before_publish", &b.f->parker);
@@ -52,5 +53,8 @@ int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *optio
 int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
                   void *arg)
 {
-	return cc__forked() ? ENOTSUP : cc__sched_spawn((struct cc__sched *)(void *)rt, out, options, main, arg);
+	struct cc__sched *s = (struct cc__sched *)(void *)rt;
+
+	return cc__forked() ? ENOTSUP
+	                    : cc__sched_spawn(s, out, options, main, arg, CC__PLACE_HERE());
 }

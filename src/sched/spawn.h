@@ -14,18 +14,20 @@ int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *options);
 /* Of what has been checked. */
 void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options);
 
-/* Fill an ASSIGNED frame; f->payload.arg and run.main are the caller's, and so is the
- * handle of what begins later. */
-static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home, uint64_t handle,
+/* Fills an ASSIGNED frame.  The caller fills f->payload and run.main. */
+static inline void cc__frame_begin(struct cc__fiber *f, struct cc__sched *home,
                                    const CCTaskOptions *options)
 {
 	f->home = (uintptr_t)home | CC_MIGRATE_FREE;
-	if (options != NULL) {
+	if (options != NULL)
 		cc__frame_options(f, options);
-		if (options->start > 0)
-			return;
-	}
-	/* Release: all of the frame, to the acquire of whoever finds this id. */
+}
+
+/* Makes a frame visible to walks over all tasks.  Nothing of it but its word and its lock is
+ * written after that, until the task runs. */
+static inline void cc__frame_show(struct cc__fiber *f, uint64_t handle)
+{
+	/* Release: all of the frame, to the acquire of a reader that finds this id. */
 	cc__store(&f->handle, handle, CC__RELEASE);
 }
 
@@ -76,7 +78,7 @@ static inline int cc__spawn_begin(struct cc__birth *b, struct cc__sched *s, stru
 	if ((b->f = cc__frame_get(b->here != NULL ? &b->here->frames : NULL)) == NULL)
 		return ENOMEM;
 	b->handle = cc__next_id(t) | (detached ? CC__HANDLE_DETACHED : 0);
-	cc__frame_begin(b->f, s, b->handle, options);
+	cc__frame_begin(b->f, s, options);
 	if (b->here != NULL)
 		cc__count(&b->here->spawned);
 	else
@@ -90,6 +92,7 @@ static inline void cc__spawn_end(const struct cc__birth *b)
 {
 	struct cc__fiber *f = b->f;
 
+	cc__frame_show(f, b->handle);
 	cc__word_publish(&f->parker);
 	if (b->here != NULL && !b->here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
 		cc__worker_push(b->here, f);

@@ -12,6 +12,9 @@
 #include "task/overflow.h"
 #include "wait/thread.h"
 
+/* How long a timer may be without a keeper: as long as a push may be left to a watch. */
+#define TIMERS_LATE (2 * CC_MSEC)
+
 /* ---- workers ---- */
 
 static void *hook_alloc(const CCConfig *c, size_t size)
@@ -223,6 +226,8 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config)
 	/* Relaxed, both: strays of a former life may still count. */
 	s->born = cc__load(&s->idle->outside, CC__RELAXED);
 	s->calls_born = cc__load(&s->idle->outside_calls, CC__RELAXED);
+	if (config->idle_wait != CC_FOREVER)
+		s->idle->late = cc__earlier(TIMERS_LATE, config->idle_wait);
 	s->worker = hook_alloc(config, cc__sched_places(s) * sizeof *s->worker);
 	if (s->worker != NULL)
 		return start_workers(s);

@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "os/peek.h"
+#include "sched/stall.h"
 #include "sched/worker.h"
+#include "wait/cancel.h"
 #include "wait/thread.h"
 
 /* While work waits behind busy workers it looks more often. */
@@ -18,6 +21,7 @@ enum { IDLE_TICKS = 20 };
 /* What one look around saw. */
 struct look {
 	cc_time now;
+	cc_time step;		/* since the look before */
 	unsigned stuck;		/* workers */
 	bool same;		/* some worker has not been seen to move since the last look */
 	bool woken, fresh;	/* what waits: started fibers, unstarted tasks */
@@ -32,7 +36,7 @@ struct look {
 __attribute__((format(printf, 2, 3))) static void say(const struct cc__sched *s,
                                                       const char *format, ...)
 {
-	char line[200];
+	char line[480];
 	int n = snprintf(line, sizeof line, "libccc: ");
 	va_list args;
 
@@ -62,6 +66,8 @@ static void hold_back(struct cc__sched *s, enum cc__pressure_block block, const 
 struct culprit {
 	uint64_t id;		/* 0: it is gone */
 	struct cc__name name;
+	uintptr_t place;	/* base/place.h */
+	const void *scope;	/* its nursery's, which may be gone */
 };
 
 /* The fiber that runs on w, marked as stuck.  Its lock keeps it from ending, so
@@ -85,6 +91,8 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 		/* Relaxed: a hint.  (0 means that it never was.) */
 		cc__store(&stack->own.stuck, cc__coarse(cc__now()) | 1, CC__RELAXED);
 		cc__fiber_name_of(f, &c.name);
+		c.place = cc__fiber_place(f);
+		c.scope = (const void *)((uintptr_t)cc__fiber_nursery(f) & ~(uintptr_t)1);
 	} else {
 		c.id = 0;
 	}
@@ -109,6 +117,7 @@ static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
 	    cc__load(&w->picks, CC__RELAXED) + cc__load(&w->serves, CC__RELAXED);
 
 	if (beats != p->beats || !runs_a_fiber(w)) {
+		cc__stall_over(w);
 		*p = (struct cc__pulse){.beats = beats, .since = l->now};
 		return false;
 	}
@@ -129,21 +138,58 @@ static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
 	return true;
 }
 
-/* A fiber that keeps its worker for too long is named, once. */
-static void report_stall(struct cc__sched *s, struct cc__worker *w, cc_time now)
+/* The scope, or one around it, is cancelled.  They lie in memory of their owners. */
+static bool is_cancelled(const void *scope)
 {
-	struct cc__pulse *p = &w->pulse;
-	const cc_time ms = (now - p->since) / CC_MSEC;
-	struct culprit c;
+	struct cc__scope s = {.shield = false};
 
-	if (p->told || now - p->since < s->config.stall)
+	for (int depth = 0; scope != NULL && depth < 16 && !s.shield; depth++) {
+		if (!cc__copy_if_mapped(&s, scope, sizeof s))
+			return false;
+		if (cc__load(&s.flag, CC__RELAXED) != 0)	/* Relaxed: a copy */
+			return true;
+		scope = s.around;
+	}
+	return false;
+}
+
+static const char *remedy(const struct cc__worker *w, const struct culprit *c)
+{
+	if (is_cancelled(c->scope))
+		return "it has been cancelled; end the task when a call returns ECANCELED";
+	if (cc__stall_blocked(w))
+		return "it is blocked in a system call; make such calls by cc_blocking, or those of "
+		       "ccc/io.h";
+	return "it computes; call cc_yield, or ask cc_should_yield, in its loop, or run it by "
+	       "cc_blocking";
+}
+
+/* A fiber that keeps its worker for too long is named, once. */
+static void report_stall(struct cc__sched *s, struct cc__worker *w, const struct look *l)
+{
+	const cc_time ms = (l->now - w->pulse.since) / CC_MSEC;
+	const struct culprit c = mark(s, w);
+	char where[160];
+
+	if (c.id == 0)
 		return;
-	p->told = true;
-	if ((c = mark(s, w)).id == 0)
-		return;
-	say(s, "stall: fiber %llu%s%s has run on worker %u for %lld.%lld s and not let go of it",
-	    (unsigned long long)c.id, c.name.text[0] != '\0' ? " " : "", c.name.text, w->id,
-	    (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+	cc__place_write(c.place, where, sizeof where);
+	say(s, "stall: fiber %llu%s%.16s%s%s%s%s has run on worker %u for %lld.%lld s and not let go of "
+	       "it: %s",
+	    (unsigned long long)c.id, c.name.text[0] != '\0' ? " '" : "", c.name.text,
+	    c.name.text[0] != '\0' ? "'" : "", where[0] != '\0' ? " (spawned at " : "", where,
+	    where[0] != '\0' ? ")" : "", w->id, (long long)(ms / 1000), (long long)(ms % 1000 / 100),
+	    remedy(w, &c));
+}
+
+/* Calls of cc_blocking wait for each other. */
+static void report_full_pool(struct cc__sched *s)
+{
+	say(s, "stall: all %u threads for blocking calls are busy, and %u calls have waited for %lld.%lld s; "
+	       "raise CCConfig.blocking_max, or do not let one call of cc_blocking wait for another",
+	    s->config.blocking_max, cc__load(&s->blocking.waiting, CC__RELAXED),	/* Relaxed: for people */
+	    (long long)(s->sysmon.pool.kept / CC_SEC),
+	    (long long)(s->sysmon.pool.kept / (CC_SEC / 10) % 10));
 }
 
 static void give(struct cc__sched *s, struct cc__fiber *f)
@@ -224,7 +270,8 @@ static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
 
 	if (is_stuck(s, w, l)) {
 		l->stuck++;
-		report_stall(s, w, l->now);
+		if (cc__stall_due(s, w, l->step))
+			report_stall(s, w, l);
 		empty_inbox(s, w);
 		run_timers(w, l);
 		l->woken |= cc__runq_started(&w->queue) > 0;
@@ -311,6 +358,8 @@ static cc_time tick(struct cc__sched *s)
 	struct look l = {.now = cc__now(), .timer = CC_FOREVER};
 	cc_time next = interval;
 
+	l.step = l.now - s->sysmon.ticked_at;
+	s->sysmon.ticked_at = l.now;
 	cc__count(&s->sysmon.ticks);
 	cc__coarse_set(l.now);
 	cc__sched_reap(s);
@@ -323,6 +372,8 @@ static cc_time tick(struct cc__sched *s)
 	l.woken |= cc__inbox_any(&s->woken);
 	l.fresh |= cc__global_length(&s->global) > 0;
 	judge(s, &l);
+	if (cc__stall_pool_due(s, l.step))
+		report_full_pool(s);
 	if (l.same && !l.spare && (l.woken || l.fresh))
 		next = cc__earlier(interval, QUICK);
 	if (l.timer != CC_FOREVER && l.timer - l.now < next)
@@ -385,7 +436,7 @@ static void sysmon_main(void *arg)
 	while (cc__load(&m->word, CC__RELAXED) != CC__SYSMON_ENDS) {
 		const cc_time next = tick(s);
 
-		idle = all_asleep(s) ? idle + 1 : 0;
+		idle = all_asleep(s) && !cc__stall_pool_pending(s) ? idle + 1 : 0;
 		if (idle >= IDLE_TICKS) {
 			rest(s);
 			idle = 0;
@@ -393,6 +444,9 @@ static void sysmon_main(void *arg)
 			cc__futex_wait(&m->word, CC__SYSMON_TICKS, next);
 		}
 	}
+	/* Relaxed: nobody else makes workers. */
+	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
+		cc__stall_over(s->worker[i]);
 }
 
 int cc__sysmon_start(struct cc__sched *s)

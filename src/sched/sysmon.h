@@ -44,7 +44,13 @@ struct cc__sysmon {
 	/* The monitor's own. */
 	cc_time grown_at;		/* when it last added a worker */
 	cc_time given_at;		/* its own; when it looked at the global queue */
+	cc_time ticked_at;		/* the last tick */
 	const char *said;		/* the last reason that it logged */
+	struct {
+		uint64_t taken;		/* calls that its threads had taken, and ... */
+		cc_time kept;		/* ... how long that has been so while calls waited */
+		bool told;
+	} pool;				/* of blocking calls (stall.c) */
 
 	/* Written by the monitor, relaxed; read by anyone.  Each tick is a sample of the
 	 * pressure, too (pressure.h). */
@@ -61,6 +67,10 @@ void cc__sysmon_rouse(struct cc__sysmon *m);
 /* What a monitor calls before it sleeps, when it is ASLEEP already and all workers are; NULL: nothing.
  * Set before the first one starts. */
 extern void (*cc__sysmon_rests)(void);
+
+/* Makes channels count their operations, or no longer; once with true and once with false by each
+ * that asks.  NULL: there are no channels.  Set before the first monitor starts. */
+extern void (*cc__sysmon_probe)(bool on);
 
 /* By a worker that has just stopped to sleep, or that has retired (M6). */
 static inline void cc__sysmon_poke(struct cc__sysmon *m)

@@ -59,6 +59,10 @@ struct cc__pulse {
 	uint64_t beats;			/* picks and serves, when it last looked */
 	cc_time since;			/* how long they have been that */
 	bool stuck, told;		/* found so, and said so, since then */
+	bool asked;			/* channels count for it (stall.h), ... */
+	uint64_t operations;		/* ... its operations before that, ... */
+	int64_t waited;			/* ... and how long it had waited for a CPU */
+	cc_time kept;			/* without known progress, in ticks of the monitor */
 };
 
 struct cc__worker {
@@ -108,6 +112,8 @@ struct cc__worker {
 	cc__a64 picks;			/* fibers it claimed */
 	cc__a64 serves;			/* times that it looked what others have for it */
 	cc__a64 moved;			/* queued here, but from another queue */
+	cc__a64 operations;		/* of channels; counted while a monitor asks */
+	cc__a32 number;			/* of its thread in the kernel; 0: not known yet */
 	cc__a64 spawned, finished;
 	cc__a32 life;			/* enum cc__life */
 	/* The array of a fiber that forks here, or did: where thieves look.  NULL: none. */

@@ -19,6 +19,7 @@ struct verb {
 	bool daemon;
 	CCTask *out;			/* not NULL: it can be joined */
 	struct cc__handles *keep;	/* see cc__nursery_spawn_joinable */
+	uintptr_t place;		/* base/place.h */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -27,9 +28,9 @@ INLINE int spawn(const struct verb v, CCNursery *n, const CCTaskOptions *options
                  cc_task_main *main, void *arg)
 {
 	if (v.out != NULL)
-		return cc__nursery_spawn_joinable(n, v.out, v.keep, options, main, arg);
-	return v.daemon ? cc_nursery_spawn_daemon(n, options, main, arg)
-	                : cc_nursery_spawn(n, options, main, arg);
+		return cc__nursery_spawn_joinable(n, v.out, v.keep, options, main, arg, v.place);
+	return v.daemon ? cc__nursery_spawn_daemon(n, options, main, arg, v.place)
+	                : cc__nursery_spawn(n, options, main, arg, v.place);
 }
 
 /* ---- a frame ---- */
@@ -149,21 +150,49 @@ INLINE int spawn_copy(const struct verb v, CCNursery *n, const CCTaskOptions *op
 int cc_nursery_spawn_copy(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                           const void *captures, size_t size)
 {
-	return spawn_copy((struct verb){0}, nursery, options, main, captures, size);
+	return spawn_copy((struct verb){.place = CC__PLACE_HERE()}, nursery, options, main, captures,
+	                  size);
+}
+
+int cc_spawn_copy_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                     const void *captures, size_t size, const char *place)
+{
+	return spawn_copy((struct verb){.place = cc__place_of(place)}, nursery, options, main, captures,
+	                  size);
 }
 
 int cc_nursery_spawn_daemon_copy(CCNursery *nursery, const CCTaskOptions *options,
                                  cc_task_main *main, const void *captures, size_t size)
 {
-	return spawn_copy((struct verb){.daemon = true}, nursery, options, main, captures, size);
+	return spawn_copy((struct verb){.daemon = true, .place = CC__PLACE_HERE()}, nursery, options,
+	                  main, captures, size);
+}
+
+int cc_spawn_daemon_copy_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                            const void *captures, size_t size, const char *place)
+{
+	return spawn_copy((struct verb){.daemon = true, .place = cc__place_of(place)}, nursery, options,
+	                  main, captures, size);
 }
 
 int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
                                     const CCTaskOptions *options, cc_task_main *main,
-                                    const void *captures, size_t size)
+                                    const void *captures, size_t size, uintptr_t place)
 {
-	return spawn_copy((struct verb){.out = out, .keep = keep}, nursery, options, main, captures,
-	                  size);
+	return spawn_copy((struct verb){.out = out, .keep = keep, .place = place}, nursery, options,
+	                  main, captures, size);
+}
+
+/* (A piece may be gone when its child has nearly ended; a frame never is.) */
+const void *cc__child_function(const struct cc__child *child)
+{
+	const struct cc__fiber *captured = child->arg;
+
+	if (child->main == call_in_frame)
+		return (const void *)(uintptr_t)captured->run.main;
+	return child->main == call_in_piece || child->main == call_in_memory
+	           ? NULL
+	           : (const void *)(uintptr_t)child->main;
 }
 
 /* ---- the arena ---- */

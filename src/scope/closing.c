@@ -77,7 +77,7 @@ int cc__nursery_set_alarm(struct cc__nursery *n, cc_time deadline)
 		return 0;
 	if (deadline > cc__now()) {
 		cc__nursery_count_in(n, &n->daemons);
-		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n)) != 0)
+		if ((err = cc__sched_spawn(n->sched, &n->alarm, &at, ring, n, 0)) != 0)
 			cc__nursery_end(n, &n->daemons, 0);
 	}
 	if (err != ECANCELED)

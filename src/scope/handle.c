@@ -149,7 +149,8 @@ static int prepare(CCNursery *nursery, CCTask *out, struct cc__handles **h)
 
 /* `captures` NULL: it is called with `arg`. */
 static int spawn_task(CCNursery *nursery, CCTask *out, const CCTaskOptions *options,
-                      cc_task_main *main, void *arg, const void *captures, size_t size)
+                      cc_task_main *main, void *arg, const void *captures, size_t size,
+                      uintptr_t place)
 {
 	struct cc__handles *h;
 	int err;
@@ -162,8 +163,9 @@ static int spawn_task(CCNursery *nursery, CCTask *out, const CCTaskOptions *opti
 		return cc__nursery_unstarted(nursery, err);
 	CC_POINT("handle.reserved", h);
 	err = captures != NULL
-	          ? cc__nursery_spawn_joinable_copy(nursery, out, h, options, main, captures, size)
-	          : cc__nursery_spawn_joinable(nursery, out, h, options, main, arg);
+	          ? cc__nursery_spawn_joinable_copy(nursery, out, h, options, main, captures, size,
+	                                            place)
+	          : cc__nursery_spawn_joinable(nursery, out, h, options, main, arg, place);
 	if (err != 0)
 		cc__handles_keep(h, (CCTask){0});
 	return err;
@@ -172,7 +174,7 @@ static int spawn_task(CCNursery *nursery, CCTask *out, const CCTaskOptions *opti
 int cc_nursery_spawn_task(CCNursery *nursery, CCTask *out, const CCTaskOptions *options,
                           cc_task_main *main, void *arg)
 {
-	return spawn_task(nursery, out, options, main, arg, NULL, 0);
+	return spawn_task(nursery, out, options, main, arg, NULL, 0, CC__PLACE_HERE());
 }
 
 int cc_nursery_spawn_task_copy(CCNursery *nursery, CCTask *out, const CCTaskOptions *options,
@@ -180,7 +182,13 @@ int cc_nursery_spawn_task_copy(CCNursery *nursery, CCTask *out, const CCTaskOpti
 {
 	if (captures == NULL && !cc__forked())
 		return cc__nursery_unstarted(nursery, EINVAL);
-	return spawn_task(nursery, out, options, main, NULL, captures, size);
+	return spawn_task(nursery, out, options, main, NULL, captures, size, CC__PLACE_HERE());
+}
+
+int cc_spawn_task_at(CCNursery *nursery, CCTask *out, const CCTaskOptions *options,
+                     cc_task_main *main, const void *captures, size_t size, const char *place)
+{
+	return spawn_task(nursery, out, options, main, NULL, captures, size, cc__place_of(place));
 }
 
 /* ---- captures of a task that is no nursery's ---- */
@@ -202,7 +210,7 @@ static int call_in_block(void *arg)
 }
 
 static int spawn_root_copy(CCTask *out, const CCTaskOptions *options, cc_task_main *main,
-                           const void *captures, size_t size)
+                           const void *captures, size_t size, uintptr_t place)
 {
 	struct block *b;
 	int err;
@@ -215,7 +223,7 @@ static int spawn_root_copy(CCTask *out, const CCTaskOptions *options, cc_task_ma
 		return ENOMEM;
 	*b = (struct block){.main = main, .size = sizeof *b + size};
 	memcpy(b + 1, captures, size);
-	if ((err = cc_task_spawn(NULL, out, options, call_in_block, b)) != 0)
+	if ((err = cc__sched_spawn(NULL, out, options, call_in_block, b, place)) != 0)
 		put(b, sizeof *b + size);
 	return err;
 }
@@ -228,21 +236,23 @@ static CCNursery *nursery_here(void)
 	return (CCNursery *)(void *)cc__scope_here();
 }
 
-static int spawn_here(CCTask *out, const CCTaskOptions *options, cc_task_main *main, void *arg)
+static int spawn_here(CCTask *out, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                      uintptr_t place)
 {
 	CCNursery *n = nursery_here();
 
-	return n != NULL ? cc__nursery_spawn_joinable(n, out, NULL, options, main, arg)
-	                 : cc_task_spawn(NULL, out, options, main, arg);
+	return n != NULL ? cc__nursery_spawn_joinable(n, out, NULL, options, main, arg, place)
+	                 : cc__sched_spawn(NULL, out, options, main, arg, place);
 }
 
 static int spawn_copy_here(CCTask *out, const CCTaskOptions *options, cc_task_main *main,
-                           const void *captures, size_t size)
+                           const void *captures, size_t size, uintptr_t place)
 {
 	CCNursery *n = nursery_here();
 
-	return n != NULL ? cc__nursery_spawn_joinable_copy(n, out, NULL, options, main, captures, size)
-	                 : spawn_root_copy(out, options, main, captures, size);
+	return n != NULL ? cc__nursery_spawn_joinable_copy(n, out, NULL, options, main, captures, size,
+	                                                   place)
+	                 : spawn_root_copy(out, options, main, captures, size, place);
 }
 
 /* What keeps an element from being sent, whatever the channel has room for; 0: nothing. */
@@ -268,29 +278,52 @@ static int send_task(CCChan *c, void *item, size_t size, CCTask task, cc_time de
 	return err;
 }
 
-int cc_chan_spawn_item(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
-                       cc_task_main *main, void *arg, cc_time deadline)
+static int spawn_item(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
+                      cc_task_main *main, void *arg, cc_time deadline, uintptr_t place)
 {
 	int err = refusal(c, item, size);
 	CCTask task;
 
-	if (err != 0 || (err = spawn_here(&task, options, main, arg)) != 0)
+	if (err != 0 || (err = spawn_here(&task, options, main, arg, place)) != 0)
 		return err;
 	return send_task(c, item, size, task, deadline);
 }
 
-int cc_chan_spawn_copy(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
-                       cc_task_main *main, const void *captures, size_t captures_size,
-                       cc_time deadline)
+static int spawn_copied_item(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
+                             cc_task_main *main, const void *captures, size_t captures_size,
+                             cc_time deadline, uintptr_t place)
 {
 	int err = refusal(c, item, size);
 	CCTask task;
 
 	if (err != 0 || captures == NULL)
 		return err != 0 ? err : EINVAL;
-	if ((err = spawn_copy_here(&task, options, main, captures, captures_size)) != 0)
+	if ((err = spawn_copy_here(&task, options, main, captures, captures_size, place)) != 0)
 		return err;
 	return send_task(c, item, size, task, deadline);
+}
+
+int cc_chan_spawn_item(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
+                       cc_task_main *main, void *arg, cc_time deadline)
+{
+	return spawn_item(c, item, size, options, main, arg, deadline, CC__PLACE_HERE());
+}
+
+int cc_chan_spawn_copy(CCChan *c, void *item, size_t size, const CCTaskOptions *options,
+                       cc_task_main *main, const void *captures, size_t captures_size,
+                       cc_time deadline)
+{
+	return spawn_copied_item(c, item, size, options, main, captures, captures_size, deadline,
+	                         CC__PLACE_HERE());
+}
+
+int cc_spawn_send_at(CCChan *c, void *item, size_t size, cc_task_main *main, const void *captures,
+                     size_t captures_size, cc_time deadline, const char *place)
+{
+	if (captures == NULL)
+		return spawn_item(c, item, size, NULL, main, NULL, deadline, cc__place_of(place));
+	return spawn_copied_item(c, item, size, NULL, main, captures, captures_size, deadline,
+	                         cc__place_of(place));
 }
 
 int cc_chan_spawn(CCChan *c, const CCTaskOptions *options, cc_task_main *main, void *arg,
@@ -298,5 +331,5 @@ int cc_chan_spawn(CCChan *c, const CCTaskOptions *options, cc_task_main *main, v
 {
 	CCTask item;
 
-	return cc_chan_spawn_item(c, &item, sizeof item, options, main, arg, deadline);
+	return spawn_item(c, &item, sizeof item, options, main, arg, deadline, CC__PLACE_HERE());
 }

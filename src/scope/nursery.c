@@ -36,7 +36,7 @@ static void be_over(struct cc__nursery *n, struct cc__tally *t)
 
 static void count_out(struct cc__nursery *n, struct cc__tally *t, uint64_t ended)
 {
-	struct cc__parker *owner = n->owner;
+	struct cc__parker *owner = n->inside.who;
 	/* Release: what these children did; acquire: what those before them did, whom the last
 	 * one speaks for.  Seq_cst: the drawing at N5. */
 	const uint64_t left = cc__sub(&t->word, ended * CC__TALLY_ONE, CC__SEQ_CST) -
@@ -100,7 +100,7 @@ static bool in_vain(struct cc__guard *g, struct cc__parker *who)
 	    (struct cc__nursery *)(void *)((char *)g - offsetof(struct cc__nursery, guard));
 	bool children, daemons;
 
-	if (who != n->owner || n->sealed || *cc__member_slot(who) != &n->inside)
+	if (who != n->inside.who || n->sealed || *cc__member_slot(who) != &n->inside)
 		return false;
 	/* Relaxed: in the order of the word; what is counted has been spawned by us. */
 	cc__add(&n->children.word, (uint64_t)n->uncounted * CC__TALLY_ONE, CC__RELAXED);
@@ -319,7 +319,7 @@ spawn(CCNursery *nursery, const struct to to, const CCTaskOptions *options, cc_t
 
 	if (err != 0 || t == NULL)
 		return cc__nursery_unstarted(nursery, err != 0 ? err : ENOMEM);
-	mine = !daemon && cc__running(t) == n->owner;
+	mine = !daemon && cc__running(t) == n->inside.who;
 	if (mine ? n->sealed : cc__nursery_count_in(n, tally) != 0)
 		return mine ? cc__nursery_unstarted(nursery, EINVAL) : EINVAL;
 	if (__builtin_expect((n->migration | n->order) != 0, 0)) {
@@ -339,27 +339,53 @@ spawn(CCNursery *nursery, const struct to to, const CCTaskOptions *options, cc_t
 	return 0;
 }
 
+int cc__nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                      uintptr_t place)
+{
+	return spawn(nursery, (struct to){0}, options, run_child,
+	             (struct cc__child){main, arg, nursery, place}, false);
+}
+
 int cc_nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                      void *arg)
 {
 	return spawn(nursery, (struct to){0}, options, run_child,
-	             (struct cc__child){.main = main, .arg = arg, .nursery = nursery}, false);
+	             (struct cc__child){main, arg, nursery, CC__PLACE_HERE()}, false);
+}
+
+int cc_spawn_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                const char *place)
+{
+	return cc__nursery_spawn(nursery, options, main, arg, cc__place_of(place));
 }
 
 int cc__nursery_spawn_joinable(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
-                               const CCTaskOptions *options, cc_task_main *main, void *arg)
+                               const CCTaskOptions *options, cc_task_main *main, void *arg,
+                               uintptr_t place)
 {
 	return spawn(nursery, (struct to){out, keep}, options, run_child,
-	             (struct cc__child){.main = main, .arg = arg, .nursery = nursery}, false);
+	             (struct cc__child){main, arg, nursery, place}, false);
+}
+
+int cc__nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                             void *arg, uintptr_t place)
+{
+	void *marked = (void *)((uintptr_t)nursery | 1);
+
+	return spawn(nursery, (struct to){0}, options, run_daemon,
+	             (struct cc__child){main, arg, marked, place}, true);
 }
 
 int cc_nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
                             void *arg)
 {
-	void *marked = (void *)((uintptr_t)nursery | 1);
+	return cc__nursery_spawn_daemon(nursery, options, main, arg, CC__PLACE_HERE());
+}
 
-	return spawn(nursery, (struct to){0}, options, run_daemon,
-	             (struct cc__child){.main = main, .arg = arg, .nursery = marked}, true);
+int cc_spawn_daemon_at(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                       const char *place)
+{
+	return cc__nursery_spawn_daemon(nursery, options, main, arg, cc__place_of(place));
 }
 
 /* ---- from open to joined ---- */
@@ -386,7 +412,7 @@ static void close(struct cc__nursery *n, struct cc__member **slot)
 		cc__nursery_drop_handles(n);
 		cc__nursery_free_arena(n);
 	}
-	n->owner = NULL;
+	n->inside.who = NULL;
 }
 
 /* One is made at once: children that no stack can be had for would never run. */
@@ -403,7 +429,7 @@ static int choose_stacks(struct cc__nursery *n, size_t size)
 	return cc__stack_pool_stock(stacks, order) ? 0 : ENOMEM;
 }
 
-/* All of n is zero. */
+/* All of n is zero but for its place. */
 static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 {
 	struct cc__parker *self = cc__self();
@@ -421,7 +447,6 @@ static int open_for(struct cc__nursery *n, const CCNurseryOptions *o)
 	n->sched = o->runtime != NULL ? sched_of(o->runtime) : home;
 	if ((err = choose_stacks(n, o->stack_size)) != 0)
 		return err;
-	n->owner = self;
 	n->policy = (uint8_t)o->policy;
 	n->migration = (uint8_t)o->migration;
 	n->lazy = o->lazy != 0;
@@ -446,7 +471,7 @@ int cc_nursery_init(CCNursery *nursery, const CCNurseryOptions *options)
 		return ENOTSUP;
 	if (nursery == NULL || !options_good(o))
 		return EINVAL;
-	*n = (struct cc__nursery){0};
+	*n = (struct cc__nursery){.place = CC__PLACE_HERE()};
 	return open_for(n, o);
 }
 
@@ -456,7 +481,7 @@ static int check_owner(CCNursery *nursery)
 		return ENOTSUP;
 	if (!is_open(nursery))
 		return EINVAL;
-	return cc__self() == inside_of(nursery)->owner ? 0 : EPERM;
+	return cc__self() == inside_of(nursery)->inside.who ? 0 : EPERM;
 }
 
 static void seal_children(struct cc__nursery *n)
@@ -573,7 +598,7 @@ int cc_nursery_join(CCNursery *nursery)
 
 	if (err != 0)
 		return err;
-	slot = cc__member_slot(n->owner);
+	slot = cc__member_slot(n->inside.who);
 	if (*slot != &n->inside)
 		return EBUSY;
 	if (!n->sealed)
@@ -595,15 +620,16 @@ void cc_nursery_fini(CCNursery *nursery)
 
 /* ---- the scope form ---- */
 
-int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options)
+static inline __attribute__((always_inline)) int
+begin_scope(struct cc__nursery *n, int *error, const CCNurseryOptions *options, uintptr_t place)
 {
-	struct cc__nursery *n = inside_of(nursery);
 	const CCNurseryOptions *o = options != NULL ? options : &no_options;
 	int err;
 
 	if (n->begun)
 		return 0;
 	n->begun = true;
+	n->place = place;
 	if (cc__forked())
 		err = ENOTSUP;
 	else
@@ -615,15 +641,26 @@ int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOption
 	return err == 0;
 }
 
+int cc_nursery_scope_begin(CCNursery *nursery, int *error, const CCNurseryOptions *options)
+{
+	return begin_scope(inside_of(nursery), error, options, CC__PLACE_HERE());
+}
+
+int cc_nursery_scope_at(CCNursery *nursery, int *error, const CCNurseryOptions *options,
+                        const char *place)
+{
+	return begin_scope(inside_of(nursery), error, options, cc__place_of(place));
+}
+
 void cc_nursery_scope_end(CCNursery (*nursery)[1])
 {
 	struct cc__nursery *n = inside_of(*nursery);
 	int *out = n->error_out, err;
 
-	if (n->owner == NULL)
+	if (n->inside.who == NULL)
 		return;		/* it was never open, or the body has joined it */
 	err = cc_nursery_join(*nursery);
-	CC__CHECK(n->owner == NULL, "nursery: a scope was left with an inner one open");
+	CC__CHECK(n->inside.who == NULL, "nursery: a scope was left with an inner one open");
 	if (out != NULL)
 		*out = err;
 }
@@ -651,7 +688,7 @@ int cc_cancel_reason(void)
 static __attribute__((noinline)) bool is_intact(const struct cc__nursery *n,
                                                 const struct cc__parker *owner)
 {
-	return n->owner == owner && n->inside.who == owner && n->inside.scope == &n->scope &&
+	return n->inside.who == owner && n->inside.scope == &n->scope &&
 	       n->scope.root != NULL && n->sched != NULL && n->guard.in_vain == in_vain;
 }
 

@@ -44,7 +44,6 @@ struct cc__handles;
 /* What a CCNursery is. */
 struct cc__nursery {
 	struct cc__scope scope;
-	struct cc__parker *owner;	/* constant; NULL: not open */
 	struct cc__sched *sched;	/* constant; where children run */
 	uint8_t policy;			/* constant; CCNurseryPolicy */
 	uint8_t migration;		/* constant; CCMigration */
@@ -54,7 +53,9 @@ struct cc__nursery {
 	bool sealed;			/* the owner's */
 	int64_t uncounted;		/* the owner's: children not yet in the tally (N1) */
 	int *error_out;			/* the owner's; scope form */
-	struct cc__member inside;	/* the owner's */
+	struct cc__member inside;	/* the owner's; its `who`, the owner, is constant, and NULL if
+					 * the nursery is not open */
+	uintptr_t place;		/* constant; where it was opened (base/place.h) */
 	CCTask alarm;			/* the owner's; a daemon that comes at the deadline */
 	CC__ATOMIC(struct cc__closing *) closing;	/* channels to close; pushed by anybody */
 	CC__ATOMIC(CCArena *) arena;	/* NULL, then constant; anybody makes it */
@@ -76,7 +77,7 @@ static inline struct cc__nursery *cc__nursery_open(CCNursery *nursery)
 {
 	struct cc__nursery *n = (struct cc__nursery *)(void *)nursery;
 
-	return n != NULL && n->owner != NULL ? n : NULL;
+	return n != NULL && n->inside.who != NULL ? n : NULL;
 }
 
 _Static_assert(sizeof(struct cc__nursery) <= sizeof(CCNursery), "CCNursery is too small");
@@ -101,16 +102,26 @@ bool cc__nursery_stop_alarm(struct cc__nursery *n);
 /* By the owner: exchanges the alarm for one at `deadline`.  ECANCELED: too late. */
 int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline);
 
+/* capture.c: the function that the program spawned as that child; NULL: not known.  The child has not
+ * ended. */
+const void *cc__child_function(const struct cc__child *child);
+
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
 
+/* As cc_nursery_spawn and _spawn_daemon, by a call at `place` (base/place.h). */
+int cc__nursery_spawn(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main, void *arg,
+                      uintptr_t place);
+int cc__nursery_spawn_daemon(CCNursery *nursery, const CCTaskOptions *options, cc_task_main *main,
+                             void *arg, uintptr_t place);
 /* As cc_nursery_spawn and _spawn_copy, but the child can be joined: its handle goes to *out and,
  * unless that is NULL, to `keep`, where room for it has been reserved. */
 int cc__nursery_spawn_joinable(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
-                               const CCTaskOptions *options, cc_task_main *main, void *arg);
+                               const CCTaskOptions *options, cc_task_main *main, void *arg,
+                               uintptr_t place);
 int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__handles *keep,
                                     const CCTaskOptions *options, cc_task_main *main,
-                                    const void *captures, size_t size);
+                                    const void *captures, size_t size, uintptr_t place);
 
 /* By somebody else than the owner, or for a daemon.  EINVAL: it is sealed, and the caller
  * outside; or nobody is left, and it is too late. */

@@ -41,6 +41,17 @@ int cc_signal_wait(const sigset_t *set, cc_time deadline, int *which)
 	return err;
 }
 
+int cc_signal_open(int *signals, const sigset_t *set)
+{
+	int err;
+
+	if (signals == NULL || set == NULL)
+		return EINVAL;
+	if ((err = cc__signal_open(signals, set)) == 0)
+		cc__fd_made(*signals, 0);
+	return err;
+}
+
 /* ---- the end of a nursery ---- */
 
 struct cancel_on {

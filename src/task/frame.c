@@ -15,7 +15,7 @@ _Static_assert(sizeof((struct cc__fiber *)0)->payload.later <= CC__PAYLOAD - CC_
 _Static_assert(sizeof((struct cc__fiber *)0)->payload.child <= CC__PAYLOAD - CC__NAME_MAX,
                "a name beside what a child runs");
 
-static struct cc__slab frames = CC__SLAB_INIT(struct cc__fiber, next);
+struct cc__slab cc__frame_slab = CC__SLAB_INIT(struct cc__fiber, next);
 
 /* ---- pool ---- */
 
@@ -42,13 +42,13 @@ static void slab_put(struct cc__frame_stock *s)
 {
 	for (unsigned i = 1; i < s->count; i++)
 		s->frame[i - 1]->next = s->frame[i];
-	cc__slab_put_chain(&frames, s->frame[0], s->frame[s->count - 1]);
+	cc__slab_put_chain(&cc__frame_slab, s->frame[0], s->frame[s->count - 1]);
 	s->count = 0;
 }
 
 static void slab_get(struct cc__frame_stock *s)
 {
-	struct cc__fiber *f = cc__slab_get_chain(&frames, CC__FRAMES / 2, &s->count);
+	struct cc__fiber *f = cc__slab_get_chain(&cc__frame_slab, CC__FRAMES / 2, &s->count);
 
 	for (unsigned i = 0; f != NULL; f = f->next)
 		s->frame[i++] = f;
@@ -75,7 +75,7 @@ static void depot_get(struct cc__frame_stock *s)
 struct cc__fiber *cc__frame_more(struct cc__frame_cache *cache)
 {
 	if (cache == NULL)
-		return cc__slab_get(&frames);
+		return cc__slab_get(&cc__frame_slab);
 	if (cache->spare.count > 0)
 		move(&cache->stock, &cache->spare);
 	else
@@ -96,7 +96,7 @@ static __attribute__((noinline)) void make_room(struct cc__frame_cache *cache)
 void cc__frame_put_slowly(struct cc__frame_cache *cache, struct cc__fiber *f)
 {
 	if (cache == NULL) {
-		cc__slab_put(&frames, f);
+		cc__slab_put(&cc__frame_slab, f);
 		return;
 	}
 	if (cache->stock.count == CC__FRAMES)
@@ -114,16 +114,17 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache)
 
 size_t cc__frames_made(void)
 {
-	return cc__slab_made(&frames);
+	return cc__slab_made(&cc__frame_slab);
 }
 
 /* ---- who is there ---- */
 
 void cc__fiber_name_of(const struct cc__fiber *f, struct cc__name *name)
 {
-	name->text[0] = '\0';
 	if (f->home & CC__HOME_NAMED)
 		memcpy(name->text, f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX, CC__NAME_MAX);
+	else
+		cc__place_name(cc__fiber_place(f), name->text, sizeof name->text);
 }
 
 struct cc__debug_name cc__debug_name(const void *who)
@@ -146,7 +147,7 @@ uint64_t cc__frame_hold(struct cc__fiber *f)
 {
 	uint64_t h = cc__load(&f->handle, CC__RELAXED);	/* Relaxed: the exchange decides */
 
-	/* Acquire: the frame, from cc__frame_begin or cc__later_set. */
+	/* Acquire: the frame, from cc__frame_show or cc__later_set. */
 	while (h != 0 && !(h & CC__HANDLE_WAITED) &&
 	       !cc__cas_weak(&f->handle, &h, h | CC__HANDLE_WAITED, CC__ACQUIRE, CC__RELAXED))
 		continue;
@@ -155,5 +156,5 @@ uint64_t cc__frame_hold(struct cc__fiber *f)
 
 void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg)
 {
-	cc__slab_walk(&frames, visit, arg);
+	cc__slab_walk(&cc__frame_slab, visit, arg);
 }

@@ -33,6 +33,7 @@
 #include <ccc/fiber.h>
 #include <ccc/task.h>
 
+#include "base/place.h"
 #include "os/context.h"
 #include "stack/stack.h"
 #include "time/timer.h"
@@ -61,6 +62,7 @@ struct cc__child {
 	cc_task_main *main;
 	void *arg;
 	void *nursery;
+	uintptr_t place;	/* base/place.h; of a task that is no child, too */
 };
 
 struct cc__fiber {
@@ -122,6 +124,19 @@ static inline CCMigration cc__fiber_migration(const struct cc__fiber *f)
 static inline const void *cc__fiber_nursery(const struct cc__fiber *f)
 {
 	return f->payload.arg == &f->payload.child.what ? f->payload.child.what.nursery : NULL;
+}
+
+_Static_assert(offsetof(struct cc__fiber, payload.later.timer.object) ==
+                   offsetof(struct cc__fiber, payload.child.what.place),
+               "cc__fiber_place tells a timer's object from a place");
+
+/* Where it was spawned (base/place.h); 0 for a task that has or had a start time, because its timer
+ * lies there (later.h).  f has a task that cannot end meanwhile. */
+static inline uintptr_t cc__fiber_place(const struct cc__fiber *f)
+{
+	const uintptr_t place = f->payload.child.what.place;
+
+	return place == ((uintptr_t)f | 1) ? 0 : place;
 }
 
 /* Once started it stays with its worker. */
@@ -250,6 +265,9 @@ static inline char *cc__frame_name(struct cc__fiber *f)
 {
 	return (char *)f->payload.bytes + CC__PAYLOAD - CC__NAME_MAX;
 }
+
+/* Where frames come from; for the description of the process. */
+extern struct cc__slab cc__frame_slab;
 
 /* Calls visit(frame, arg) for every frame of the process, until it returns false. */
 void cc__frames_walk(bool (*visit)(void *frame, void *arg), void *arg);

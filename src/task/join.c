@@ -91,7 +91,7 @@ struct cc__fiber *cc__frame_lock(CCTask task, uint64_t *h)
 	while ((*h & CC__HANDLE_ID) == task.id) {
 		const uint64_t waited = *h | CC__HANDLE_WAITED;
 
-		/* Acquire: the frame, from cc__frame_begin or cc__later_set; the result, from
+		/* Acquire: the frame, from cc__frame_show or cc__later_set; the result, from
 		 * end_alone. */
 		if (*h == waited || cc__cas(&f->handle, h, waited, CC__ACQUIRE, CC__RELAXED)) {
 			*h = waited;

@@ -33,8 +33,9 @@ void cc__switch_away(struct cc__parker *fiber, uint64_t ticket, cc_time deadline
 
 /* What a wait has to know of its caller, which is a fiber or a thread. */
 struct cc__wait_context {
-	/* The waiter of the caller's single waits (W1); its `who` is the caller.  It stays where it
-	 * is as long as the caller runs.  NULL: there is no memory for the record of a thread. */
+	/* The waiter of the caller's single waits (W1), the first field of a struct cc__own; its
+	 * `who` is the caller.  It stays where it is as long as the caller runs.  NULL: there is no
+	 * memory for the record of a thread. */
 	struct cc__waiter *waiter;
 	/* The flag that cancels the caller's waits, unless they name a flag of their own; NULL:
 	 * nothing cancels them.  The canceller sets the flag and then unparks the caller. */

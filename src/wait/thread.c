@@ -4,11 +4,11 @@
 #include "base/lock.h"
 #include "base/slab.h"
 
-static struct cc__slab records = CC__SLAB_INIT(struct cc__thread, next);
+struct cc__slab cc__thread_slab = CC__SLAB_INIT(struct cc__thread, next);
 
 struct cc__thread *cc__thread_make(void)
 {
-	struct cc__thread *t = cc__slab_get(&records);
+	struct cc__thread *t = cc__slab_get(&cc__thread_slab);
 
 	if (t == NULL)
 		return NULL;
@@ -37,13 +37,13 @@ void cc__thread_drop(struct cc__thread *t)
 	CC__CHECK(t->member == NULL, "thread: ended with a nursery open");
 	/* Release: the thread's last wait, to the walker's acquire. */
 	cc__store(&t->live, CC__THREAD_NONE, CC__RELEASE);
-	cc__slab_put(&records, t);
+	cc__slab_put(&cc__thread_slab, t);
 }
 
 #ifndef CC__EXPLORE
 void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg)
 {
-	cc__slab_walk(&records, visit, arg);
+	cc__slab_walk(&cc__thread_slab, visit, arg);
 }
 #endif
 

@@ -46,6 +46,9 @@ static inline bool cc__for_word(enum cc__for what)
 	return (what >= CC__FOR_MUTEX && what <= CC__FOR_WAIT_GROUP) || what == CC__FOR_WORD;
 }
 
+/* Where records come from; for the description of the process. */
+extern struct cc__slab cc__thread_slab;
+
 /* Every record, those without a thread included, until visit says false.  Any thread. */
 void cc__thread_walk(bool (*visit)(void *record, void *arg), void *arg);
 

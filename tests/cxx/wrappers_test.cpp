@@ -115,6 +115,33 @@ static void selects()
 	CHECK(full.close(EBADF) == 0);
 }
 
+static void subscriptions()
+{
+	CCChanOptions news = CCChanOptions();
+
+	news.kind = CC_CHAN_KIND_BROADCAST;
+	news.mode = CC_CHAN_MODE_DROP_OLD;
+	cc::channel<int> numbers(2, news), plain(2);
+	cc::subscription<int> all(numbers);
+	bool thrown = false;
+
+	{
+		cc::subscription<int> some(numbers);
+
+		CHECK(numbers.send(1) == 0 && numbers.send(2) == 0 && numbers.send(3) == 0);
+		CHECK(some.recv() == 2 && some.lost() == 1);
+	}
+	CHECK(all.recv() == 2 && all.recv() == 3);
+	CHECK(numbers.close(EIO) == 0);
+	CHECK(!all.recv());
+	try {
+		cc::subscription<int> none(plain);
+	} catch (const std::system_error &e) {
+		thrown = e.code() == std::errc::invalid_argument;
+	}
+	CHECK(thrown);
+}
+
 static void constructors_throw()
 {
 	bool thrown = false;
@@ -135,6 +162,7 @@ int main()
 	first_error_cancels();
 	cancel_and_refusal();
 	selects();
+	subscriptions();
 	constructors_throw();
 	CHECK(cc_shutdown() == 0);
 	std::printf("%d failed\n", failed);

@@ -29,6 +29,12 @@ static void model_free(void *context, void *p, size_t size)
 
 const CCAllocator cc__default_allocator = {.alloc = model_alloc, .free = model_free};
 
+const CCAllocator *cc__allocator_of(const CCRuntime *runtime)
+{
+	(void)runtime;
+	return &cc__default_allocator;
+}
+
 /* ---- the arena ---- */
 
 static CCArena *arena;

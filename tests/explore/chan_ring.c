@@ -102,7 +102,7 @@ static void one_of_two(void)
 	mc_outcome("%d", sent[0] == 100);
 }
 SCENARIO(ring_of_one_takes_one, .init = capacity_1, .body = {try_send, try_send},
-         .final = one_of_two, .outcomes = "0 1") /* covers: RES-20/m */
+         .final = one_of_two, .outcomes = "0 1") /* covers: RES-20/m, CHN-10/m */
 
 /* What comes out was put in; what is left is there. */
 static void none_lost(void)
@@ -294,4 +294,3 @@ static void look_at_length(void)
 	MC_ASSERT(cc__ring_length(&ring) <= 1);
 }
 SCENARIO(ring_length_is_within, .init = full_1, .body = {try_recv, try_send, look_at_length})
-/* covers: CHN-10/m */

@@ -173,7 +173,7 @@ static void all_freed(void)
 	mc_outcome("%d", woken);
 }
 
-/* covers: PRK-79/m, PRK-80/m, PRK-86/m */
+/* covers: PRK-79/m */
 SCENARIO(domain_is_freed_by_who_was_woken, .init = open_all, .body = {park_and_leave, wake},
          .final = all_freed, .leaks = true, .outcomes = "0 1", .weak = MC_NONE, .bound = 2)
 SCENARIO(domain_is_freed_by_who_was_told, .init = open_with_two,
@@ -191,7 +191,7 @@ static void unmap_and_release(void)
 
 SCENARIO(object_is_freed_by_its_waiter, .init = open_with_two,
          .body = {park_and_leave, unmap_and_release}, .final = all_freed, .leaks = true,
-         .weak = MC_NONE, .bound = 2)
+         .weak = MC_NONE, .bound = 2) /* covers: PRK-80/m, PRK-86/m */
 
 /* ---- an entry stands behind the wait ---- */
 

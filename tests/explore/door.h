@@ -53,6 +53,7 @@ void mc_unlock_at(const void *lock, const struct mc_site *site);
 		MC_SITE(#a); \
 		(__typeof__((a)->raw))mc_load(&(a)->raw, sizeof(a)->raw, order, &mc_site_); \
 	})
+#define cc__glance(a) cc__load(a, CC__RELAXED)
 #define cc__store(a, value, order) \
 	__extension__({ \
 		MC_SITE(#a); \

@@ -9,6 +9,7 @@
  * sources: sched/idle.c */
 #include <errno.h>
 
+#define SHIM_NO_WAITS
 #define SHIM_POLLER
 #include "shim_wait.h"
 #include "sched/idle.h"
@@ -21,6 +22,11 @@ enum { EVENT = 1, RUNG = 2 };
 static cc__a32 kernel;
 static cc__a32 work;	/* queued fibers */
 static cc__a32 served;	/* fibers run, and events found */
+
+struct cc__thread *cc__thread_self(void)
+{
+	return &record[mc_self()];
+}
 
 /* ---- the poller ---- */
 

@@ -98,7 +98,7 @@ static struct cc__fiber *frame_for(int which)
 
 	made[which] = 1;
 	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
-	cc__frame_begin(f, &home, 0, NULL);
+	cc__frame_begin(f, &home, NULL);
 	return f;
 }
 
@@ -120,6 +120,7 @@ static void spawn_late(void)
 	struct cc__fiber *f = frame_for(0);
 
 	MC_ASSERT(!cc__later_set(&home, NULL, f, task[0].id, cc__now()));
+	cc__frame_show(f, task[0].id);
 	cc__later_begin(f);
 }
 

@@ -12,10 +12,6 @@
 #undef cc__relax
 #define CC__EXPLORE
 
-void cc__contended(void)
-{
-}
-
 void cc__say_all(const char *first, ...)
 {
 	(void)first;

@@ -18,10 +18,6 @@
 #undef cc__relax
 #define CC__EXPLORE
 
-void cc__contended(void)
-{
-}
-
 #include "shim_wait.h"
 
 static struct object {

@@ -83,7 +83,7 @@ int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_t
                   void *arg)
 {
 	(void)rt;
-	return cc__sched_spawn(NULL, out, options, main, arg);
+	return cc__sched_spawn(NULL, out, options, main, arg, 0);
 }
 
 struct cc__child *cc__sched_child_here(const void *n, struct cc__below *p)

@@ -8,17 +8,27 @@
  * The descriptor is a foreign one: registered for one shot at each wait.  poll_edge.c has the others.
  *
  * defines: CC__FD_WORDS=4
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/wait_fd.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/wait_fd.c io/poll_case.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
 #include "shim_pages.h"
 #include "shim_wait.h"
 #include "io/poll.h"
+#include "io/poll_case.h"
+#include "io/wait_fd.h"
+
+static struct cc__poll *here;	/* of the cases of a select */
 
 struct cc__poll *cc__poll_here(void)
 {
-	return NULL;
+	return here;
+}
+
+void cc__thread_detach(struct cc__os_thread t)
+{
+	(void)t;
+	mc_fail("the poll of threads is not used");
 }
 
 struct cc__member **cc__member_slot(struct cc__parker *p)
@@ -344,7 +354,7 @@ POLL_SCENARIO(poll_deadline_of_one_of_two, .weak = 1,
 static void forget_and_close(void)
 {
 	mc_wait_while(&arms, 0);
-	MC_ASSERT(cc_fd_forget(FD) == 0);
+	cc__poll_forget(FD);
 	kernel_change(ARMED, CLOSED);
 }
 POLL_SCENARIO(poll_forget, .body = {read_for_ever, forget_and_close, look_after}, .daemon = 4,
@@ -472,6 +482,7 @@ SCENARIO(poll_ring_after_the_end, .init = make_for_late_ring, .body = {end, ring
 /* ---- a thread in a scope that is cancelled ---- */
 
 static struct cc__root root;
+static const cc__a32 never;
 
 /* A bell is there, and who rang it last may do so again. */
 static void make_root(void)
@@ -488,7 +499,7 @@ static void read_in_a_scope(void)
 
 	be_thread();
 	cc__member_enter(m, &root.scope, &t->parker, &t->member);
-	got[mc_self()] = cc_wait_fd(FD, CC_FD_READ, CC_FOREVER);
+	got[mc_self()] = cc__block_fd(FD, CC_FD_READ, CC_FOREVER, bell, &never);
 	MC_ASSERT(m->bell == NULL);
 	cc__member_leave(m, &t->member);
 	mc_free(m);
@@ -519,3 +530,71 @@ THREAD_SCENARIO(poll_thread_is_cancelled, .body = {read_in_a_scope, cancel, ring
 THREAD_SCENARIO(poll_thread_is_cancelled_or_ready, .weak = 1,
                 .body = {read_in_a_scope, cancel, become_readable_in_poll2},
                 .outcomes = "cancelled ready")
+
+/* ---- two cases of one select ---- */
+
+static void make_to_select(void)
+{
+	make_and_open();
+	here = poll;
+}
+
+/* What wait_once of chan/select.c does with descriptors: list, sleep, withdraw. */
+static int select_once(const unsigned events[2], cc_time deadline, uint32_t *won)
+{
+	static const int fd = FD;
+	struct cc__case cases[2] = {{.object = (void *)(uintptr_t)&fd, .ops = &cc__fd_case_ops},
+	                            {.object = (void *)(uintptr_t)&fd, .ops = &cc__fd_case_ops}};
+	struct cc__group g = {0};
+	bool listed = true;
+
+	MC_ASSERT(cc__group_begin(&g, cases, 2) == 0);
+	for (int i = 0; i < 2; i++) {
+		cases[i].w.io = (void *)(uintptr_t)events[i];
+		listed = listed && cases[i].ops->publish(cases[i].object, &cases[i].w);
+	}
+	return listed ? cc__group_sleep(&g, cases, 2, deadline, won)
+	              : cc__group_give_up(&g, cases, 2, won);
+}
+
+/* The event of the case that won holds: nothing takes it. */
+static void select_until(cc_time deadline)
+{
+	const unsigned events[2] = {CC_FD_READ, CC_FD_WRITE};
+	uint32_t won;
+	int err;
+
+	be_thread();
+	do {
+		err = select_once(events, deadline, &won);
+		scribble();
+	} while (err == 0 && !((kernel_look() & READY) >> 2 & events[won]));
+	got[mc_self()] = err;
+}
+
+static void select_for_ever(void)
+{
+	select_until(CC_FOREVER);
+}
+
+static void select_a_second(void)
+{
+	select_until(cc__now() + CC_SEC);
+}
+
+#define CASE_SCENARIO(name, ...) \
+	SCENARIO(name, .init = make_to_select, .spurious = MC_NONE, .timeouts = 1, __VA_ARGS__)
+
+CASE_SCENARIO(poll_case_wakes, .body = {select_for_ever, become_readable, look_after}, .daemon = 4,
+              .final = all_ready)
+CASE_SCENARIO(poll_case_both_directions, .weak = 1, .body = {select_for_ever, become_both_and_look},
+              .daemon = 2, .final = all_ready)
+/* The select's waiter for the other direction is dropped; the reader's stays armed for. */
+CASE_SCENARIO(poll_case_beside_a_reader, .weak = 1,
+              .body = {select_for_ever, read_for_ever, become_both_and_look}, .daemon = 4,
+              .final = all_ready)
+CASE_SCENARIO(poll_case_deadline, .weak = 1,
+              .body = {select_a_second, become_readable, look_after}, .daemon = 4,
+              .final = outcome, .outcomes = "ready late")
+CASE_SCENARIO(poll_case_close, .body = {select_for_ever, forget_and_close, look_after}, .daemon = 4,
+              .final = outcome, .outcomes = "forgotten")

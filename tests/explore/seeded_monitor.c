@@ -138,7 +138,8 @@ static void spawn(void)
 {
 	struct cc__fiber *f = cc__frame_get(NULL);
 
-	cc__frame_begin(f, &home, 1 | CC__HANDLE_DETACHED, NULL);
+	cc__frame_begin(f, &home, NULL);
+	cc__frame_show(f, 1 | CC__HANDLE_DETACHED);
 	cc__word_publish(&f->parker);
 	cc__store(&queue, f, CC__RELEASE);
 }

@@ -110,8 +110,8 @@ static inline CCChan *set_up(CCChan *c, const struct cc__chan_kind *kind, size_t
 	c->size = sizeof(int);
 	c->capacity = capacity;
 	c->slots = s;
-	c->by_ring = kind == &cc__buffered ? sizeof(int) : SIZE_MAX;
-	c->by_lock = kind == &cc__locked;
+	cc__init(&c->by_ring, kind == &cc__buffered ? sizeof(int) : SIZE_MAX);
+	cc__init(&c->by_lock, kind == &cc__locked);
 	kind->init(c);
 	return c;
 }

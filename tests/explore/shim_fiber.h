@@ -66,10 +66,19 @@ static struct fiber *pop(void)
 
 enum { NOTHING, YIELDED, PARKED, MASK = 3 };
 
+/* Of a fiber that runs, or has just left its stack: the thread that it runs on, or ran on. */
+static void check_owner(const struct fiber *f)
+{
+	/* Relaxed: only this thread has written it. */
+	MC_ASSERT(cc__word_owner(cc__load(&f->parker.word, CC__RELAXED)) == (unsigned)mc_self() + 1);
+}
+
 static void settle(uintptr_t left)
 {
 	struct fiber *f = (struct fiber *)(left & ~(uintptr_t)MASK);
 
+	if ((left & MASK) != NOTHING)
+		check_owner(f);
 	if ((left & MASK) == YIELDED)
 		cc__word_yield(&f->parker);
 	else if ((left & MASK) != PARKED || cc__word_commit(&f->parker))
@@ -106,6 +115,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 	MC_ASSERT(deadline == CC_FOREVER);
 	leave(pop(), (uintptr_t)f | PARKED);
 	f->runs++;
+	check_owner(f);
 	MC_ASSERT(cc__self() == p);
 }
 
@@ -122,6 +132,7 @@ static void yield(void)
 		return;
 	leave(next, (uintptr_t)f | YIELDED);
 	f->runs++;
+	check_owner(f);
 	MC_ASSERT(cc__self() == &f->parker);
 }
 
@@ -131,6 +142,7 @@ static void fiber_main(void *arg)
 
 	settle(mc_arrival().after);
 	f->runs++;
+	check_owner(f);
 	f->main();
 	cc__word_done(&f->parker);
 	mc_lock(&run_lock);

@@ -36,9 +36,9 @@ void cc__worker_schedule_new(struct cc__fiber *f)
 }
 
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg)
+                    cc_task_main *main, void *arg, uintptr_t place)
 {
-	(void)s, (void)out, (void)options, (void)main, (void)arg;
+	(void)s, (void)place, (void)out, (void)options, (void)main, (void)arg;
 	mc_fail("shim: no child has a deadline");
 }
 

@@ -6,10 +6,28 @@
 #include <ccc/select.h>
 
 #include "chan/settings.h"
+#include "io/poll_case.h"
+#include "os/poller.h"
+#include "os/signal.h"
 #include "task/frame.h"
 
 /* No tasks here. */
 const struct cc__waitable_ops cc__task_ops = {0};
+
+/* Nor descriptors. */
+const struct cc__waitable_ops cc__fd_case_ops = {0};
+
+int cc__poller_look(int fd, unsigned events, unsigned *ready)
+{
+	(void)fd, (void)events, (void)ready;
+	mc_fail("no descriptor is selected on");
+}
+
+int cc__signal_take(int fd, int *which)
+{
+	(void)fd, (void)which;
+	mc_fail("no signal is selected on");
+}
 
 int cc_task_join(CCTask task, cc_time deadline, int *result)
 {

@@ -2,7 +2,7 @@
  * scenario: a record for each model thread, and no slab to take more from, unless
  * SHIM_REAL_SLAB says that base/slab.c is linked; and no poller, unless SHIM_POLLER
  * says that the scenario has one; and no fibers, unless it links a scheduler, or is one:
- * SHIM_SCHEDULER.
+ * SHIM_SCHEDULER; and no waits at all, if SHIM_NO_WAITS says so.
  * Included by one file of a program. */
 #ifndef MC_SHIM_WAIT_H
 #define MC_SHIM_WAIT_H
@@ -53,6 +53,13 @@ void cc__slab_put(struct cc__slab *s, void *object)
 	(void)s, (void)object;
 	mc_fail("shim: a record given back");
 }
+
+__attribute__((weak)) void cc__slab_walk(struct cc__slab *s, bool (*visit)(void *object, void *arg),
+                                         void *arg)
+{
+	(void)s, (void)visit, (void)arg;
+	mc_fail("shim: no slab to walk through");
+}
 #endif
 
 /* What the scheduler defines, where a program does not link it: nothing cancels a
@@ -68,6 +75,7 @@ __attribute__((weak)) const cc__a32 *shim_cancel_flag(struct cc__parker *p)
 }
 #endif
 
+#ifndef SHIM_NO_WAITS
 /* All can run in one domain, unless a scenario says that they cannot. */
 static bool shim_apart __attribute__((unused));
 
@@ -80,10 +88,11 @@ __attribute__((weak)) struct cc__wait_context cc__wait_context(uintptr_t *domain
 	if (domain != NULL)
 		cc__domain_note(domain, shim_apart ? 0 : 8);
 	return (struct cc__wait_context){
-	    .waiter = thread ? &record[mc_self()].waiter : shim_fiber_waiter(self),
+	    .waiter = thread ? &((struct cc__thread *)cc__tls_get())->waiter : shim_fiber_waiter(self),
 	    .cancel = shim_cancel_flag(self),
 	};
 }
+#endif
 
 #ifndef SHIM_SCHEDULER
 __attribute__((weak)) void cc__schedule(struct cc__parker *fiber)

@@ -314,7 +314,7 @@ static void no_permit_lost(void)
 }
 
 SCENARIO(sync_semaphore_post_two, .body = {sem_wait_one, sem_wait_one, sem_post_two},
-         .final = no_permit_lost, .spurious = MC_NONE)
+         .final = no_permit_lost, .spurious = MC_NONE) /* covers: SCH-37/m, LIF-21/m */
 SCENARIO(sync_semaphore_two_posts,
          .body = {sem_wait_one, sem_wait_one, sem_post_one, sem_post_one},
          .final = no_permit_lost, .spurious = MC_NONE, .bound = 1)

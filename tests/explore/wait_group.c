@@ -280,12 +280,12 @@ static void cancelled_alone(void)
 
 /* ---- one selector ---- */
 
-/* covers: SCH-45/m, SCH-46/m, RES-61/m */
+/* covers: SCH-45/m, SCH-46/m */
 SCENARIO(group_two_wakers, .body = {select_for_ever, give_first, give_second}, .final = one_each,
          .outcomes = "first second")
 SCENARIO(group_twice, .body = {select_twice, give_both}, .final = one_each)
 SCENARIO(group_undecided_wake, .body = {select_for_ever, give_both, unpark_first_thread},
-         .final = one_each, .outcomes = "first")
+         .final = one_each, .outcomes = "first") /* covers: RES-61/m */
 SCENARIO(group_undecided_wake_second,
          .body = {select_for_ever, give_second_twice, unpark_first_thread},
          .final = two_of_second) /* covers: RES-61/m, SCH-31/m */

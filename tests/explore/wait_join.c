@@ -30,7 +30,8 @@ static struct cc__fiber *begin(int which, bool detached)
 {
 	struct cc__fiber *f = cc__frame_get(NULL);
 
-	cc__frame_begin(f, &home, ((uint64_t)which + 1) | (detached ? CC__HANDLE_DETACHED : 0), NULL);
+	cc__frame_begin(f, &home, NULL);
+	cc__frame_show(f, ((uint64_t)which + 1) | (detached ? CC__HANDLE_DETACHED : 0));
 	task[which] = (CCTask){.frame = f, .id = (uint64_t)which + 1};
 	cc__word_publish(&f->parker);
 	cc__word_claim(&f->parker, 1);
@@ -130,12 +131,12 @@ static void recycled(void)
 	MC_ASSERT(cc__frame_get(NULL) == f && cc__frame_get(NULL) != f);
 	mc_outcome("%d", joined);
 }
-/* covers: SCH-47/m, SCH-48/m, SCH-49/m, SCH-50/m, RES-13/m, RES-14/m, RES-60/m */
+/* covers: SCH-47/m, SCH-48/m, SCH-49/m, SCH-50/m, RES-13/m, RES-60/m */
 SCENARIO(join_one_waits, .init = begin_first, .body = {join_for_ever, end_first}, .final = recycled,
          .outcomes = "1")
 /* Both wait, or the first takes the result alone. */
 SCENARIO(join_two_wait, .init = begin_first, .body = {join_for_ever, join_for_ever, end_first},
-         .final = recycled, .spurious = MC_NONE, .outcomes = "1 2")
+         .final = recycled, .spurious = MC_NONE, .outcomes = "1 2") /* covers: RES-14/m */
 SCENARIO(join_one_waits_one_polls, .init = begin_first,
          .body = {join_for_ever, join_now, end_first}, .final = recycled, .outcomes = "1")
 SCENARIO(join_or_detach, .init = begin_first, .body = {join_for_ever, detach, end_first},

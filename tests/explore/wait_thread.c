@@ -393,6 +393,7 @@ static void one_result(void)
 	MC_ASSERT(queue.head == NULL);
 	MC_ASSERT((result == 7) == taken);
 	MC_ASSERT(result != ECANCELED || cc__peek(&cancel) == 1);
+	MC_ASSERT(cc__word_ticket(cc__peek(&thread_parker(0)->word)) == CC__TICKET_ONE);
 	check_threads_at_rest();
 	if (result == ETIMEDOUT || result == ECANCELED)
 		mc_outcome(result == ETIMEDOUT ? "late" : "cancelled");

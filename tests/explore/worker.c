@@ -262,7 +262,7 @@ static void stop(void)
 /* From a body, or in .init, where it is in the global queue before anybody runs. */
 static void spawn(CCTask *out, cc_task_main *main, void *arg)
 {
-	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, out, NULL, main, arg, 0) == 0);
 }
 
 static void spawn_in_init(CCTask *out, cc_task_main *main, void *arg)
@@ -305,7 +305,7 @@ static int count_run(void *arg)
 static void spawn_detached(void)
 {
 	be_thread();
-	spawn(NULL, count_run, NULL);
+	spawn(NULL, count_run, NULL, 0);
 }
 
 static void spawn_detached_twice(void)
@@ -341,8 +341,9 @@ static void start_with_filled(void)
 	start();
 	for (int i = 0; i < 2; i++) {
 		filled[i] = cc__frame_get(NULL);
-		cc__frame_begin(filled[i], &sched, (100 + (uint64_t)i) | CC__HANDLE_DETACHED, NULL);
+		cc__frame_begin(filled[i], &sched, NULL);
 		filled[i]->run.main = count_run;
+		cc__frame_show(filled[i], (100 + (uint64_t)i) | CC__HANDLE_DETACHED);
 		cc__init(&sched.spawned_outside, (uint64_t)i + 1);
 	}
 }
@@ -397,7 +398,7 @@ static void stop_in_a_second(void)
 		return;
 	taken_back = true;
 	/* It takes no more: the tasks have been told to end. */
-	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL) == ECANCELED);
+	MC_ASSERT(cc__sched_spawn(&sched, NULL, NULL, count_run, NULL, 0) == ECANCELED);
 	stop();
 }
 
@@ -410,7 +411,7 @@ static void all_due_run(void)
 static void start_with_one(void)
 {
 	start();
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 WORKER_SCENARIO(worker_stop_taken_back, .init = start_with_one, .body = {stop_in_a_second},
                 .final = all_due_run, .leaks = true, .outcomes = "0 1")
@@ -832,7 +833,7 @@ static void start_with_later(void)
 
 	start();
 	cc__tls_set(&record[MC_THREADS - 1], NULL);
-	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL) == 0);
+	MC_ASSERT(cc__sched_spawn(&sched, &task, &o, count_run, NULL, 0) == 0);
 	cc__tls_set(NULL, NULL);
 }
 
@@ -863,7 +864,7 @@ static void spawn_later(void)
 	const CCTaskOptions o = {.start = cc__now() + 100 * CC_SEC};
 
 	be_thread();
-	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL);
+	recalled = cc__sched_spawn(&sched, &task, &o, count_run, NULL, 0);
 }
 
 static void cancel(void)
@@ -905,7 +906,7 @@ static void start_with_two_stacks(void)
 	start();
 	spawn_in_init(NULL, park_on_flag, NULL);
 	spawn_in_init(NULL, park_on_flag_too, NULL);
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 
 static void raise_for_both(void)
@@ -1048,7 +1049,7 @@ WORKER_SCENARIO(workers_spawn_and_stop, .weak = MC_NONE, .bound = 1, .init = sta
 static void start_two_with_one(void)
 {
 	start_two();
-	spawn_in_init(NULL, count_run, NULL);
+	spawn_in_init(NULL, count_run, NULL, 0);
 }
 WORKER_SCENARIO(workers_stop_taken_back, .weak = MC_NONE, .bound = MC_NONE,
                 .init = start_two_with_one, .body = {stop_in_a_second}, .final = all_due_run,

@@ -52,20 +52,20 @@ class BlockingTest(unittest.TestCase):
         self.caught("cc_mutex_lock")
 
     def test_a_call_that_says_nothing(self):
-        self.change("include/ccc/fd.h", "/* Prepares close(fd)",
-                    "/* Sits there. */\nCC_API int cc_fd_ponder(int fd);\n/* Prepares close(fd)")
+        self.change("include/ccc/fd.h", "/* Closes `fd`",
+                    "/* Sits there. */\nCC_API int cc_fd_ponder(int fd);\n/* Closes `fd`")
         self.caught("cc_fd_ponder is no row")
 
     def test_a_new_call_with_a_deadline(self):
-        self.change("include/ccc/fd.h", "CC_API int cc_fd_forget(",
+        self.change("include/ccc/fd.h", "CC_API int cc_fd_close(",
                     "CC_API int cc_fd_ponder(int fd,\n                         cc_time deadline);\n"
-                    "CC_API int cc_fd_forget(")
+                    "CC_API int cc_fd_close(")
         self.caught("cc_fd_ponder takes a deadline")
 
     def test_a_new_call_that_may_park(self):
-        self.change("include/ccc/fd.h", "/* Prepares close(fd)",
+        self.change("include/ccc/fd.h", "/* Closes `fd`",
                     "/* Sits there.  Any thread.  May park. */\nCC_API int cc_fd_ponder(int fd);\n"
-                    "/* Prepares close(fd)")
+                    "/* Closes `fd`")
         self.caught("cc_fd_ponder its comment says")
 
     def test_a_row_without_its_function(self):

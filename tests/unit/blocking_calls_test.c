@@ -4,14 +4,18 @@
  * the call wait for ever, and four columns, a test each: the deadline of the call, the deadline
  * of a nursery around the caller, the cancellation of that nursery, and the end of the caller's
  * runtime.  All of them with a fiber as the caller, and all but the last with a thread, which
- * belongs to no runtime. */
+ * belongs to no runtime.
+ * link-wrap: getaddrinfo */
 #include "domains.h"
 
 #include <ccc/process.h>
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tasks.h"
@@ -338,6 +342,41 @@ ALL_COLUMNS(sync_recv, .open = open_sync, .make = make_recv, .close = close_chan
 ALL_COLUMNS(send_many, .open = open_full_ring, .make = make_send_many, .close = close_chan)
 ALL_COLUMNS(recv_many, .open = open_ring, .make = make_recv_many, .close = close_chan)
 
+/* A broadcast channel whose only subscription, in `spare`, has received nothing. */
+static void open_broadcast(struct scene *s)
+{
+	CCChanRx rx = {NULL};
+
+	open_chan_of(s, CC_CHAN_KIND_BROADCAST, sizeof(int), 2);
+	CHECK_EQ(cc_chan_subscribe(s->chan, &rx), 0);
+	s->spare = rx.chan;
+}
+
+static void open_full_broadcast(struct scene *s)
+{
+	open_broadcast(s);
+	fill(s);
+}
+
+static int make_subscribed_recv(struct scene *s, cc_time deadline)
+{
+	int v;
+
+	return deadline == CC_FOREVER ? cc_chan_recv(s->spare, &v, sizeof v)
+	                              : cc_chan_recv_until(s->spare, &v, sizeof v, deadline);
+}
+
+static void close_broadcast(struct scene *s)
+{
+	CHECK_EQ(cc_chan_free(s->spare), 0);
+	close_chan(s);
+}
+
+ALL_COLUMNS(broadcast_send, .open = open_full_broadcast, .make = make_send,
+            .close = close_broadcast)
+ALL_COLUMNS(broadcast_recv, .open = open_broadcast, .make = make_subscribed_recv,
+            .close = close_broadcast)
+
 /* A pool whose only item is out. */
 static int create_item(void *context, void *item)
 {
@@ -659,6 +698,26 @@ ALL_COLUMNS(wait_fd_read, .open = open_pipe, .make = make_wait_read, .close = cl
 ALL_COLUMNS(wait_fd_write, .open = open_full_pipe, .make = make_wait_write, .close = close_pipe,
             .unlisted = true)
 
+static int make_fd_ready(struct scene *s, cc_time deadline)
+{
+	unsigned ready = 9;
+	const int err = cc_fd_ready(s->fd[0], CC_FD_READ, &ready, deadline);
+
+	CHECK_EQ(ready, 9);
+	return err;
+}
+ALL_COLUMNS(fd_ready, .open = open_pipe, .make = make_fd_ready, .close = close_pipe,
+            .unlisted = true)
+
+static int make_select_fd(struct scene *s, cc_time deadline)
+{
+	const CCCase c[] = {cc_case_fd(s->fd[0], CC_FD_READ, NULL),
+	                    cc_case_fd(s->fd[1], CC_FD_READ, NULL)};
+
+	return cc_select(c, 2, deadline, NULL);
+}
+ALL_COLUMNS(select_fd, .open = open_pipe, .make = make_select_fd, .close = close_pipe)
+
 static int make_fd_read(struct scene *s, cc_time deadline)
 {
 	size_t n = 7;
@@ -764,6 +823,122 @@ ALL_COLUMNS(net_dial, .open = open_busy_tcp, .make = make_dial, .close = close_b
             .unlisted = true)
 ALL_COLUMNS(net_dial_unix, .open = open_busy_unix, .make = make_dial, .close = close_busy,
             .unlisted = true)
+
+/* Its second address refuses: the first one is still waited for. */
+static int make_dial_several(struct scene *s, cc_time deadline)
+{
+	char text[CC_NET_ADDRESS_SIZE], name[CC_NET_ADDRESS_SIZE];
+	int fd;
+
+	CHECK_EQ(cc_net_local_address(s->fd[0], text, sizeof text), 0);
+	snprintf(name, sizeof name, "localhost%s", strrchr(text, ':'));
+	return cc_net_dial(&fd, name, NULL, deadline);
+}
+ALL_COLUMNS(net_dial_several, .open = open_busy_tcp, .make = make_dial_several,
+            .close = close_busy)
+
+/* ---- names: a server that does not answer ---- */
+
+static cc__a32 answers, lookups;	/* 1: it answers; calls under way */
+
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *want,
+                       struct addrinfo **found);
+
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *want,
+                       struct addrinfo **found)
+{
+	(void)host, (void)service, (void)want, (void)found;
+	cc__add(&lookups, 1, CC__RELAXED);
+	TEST_UNTIL(cc__load(&answers, CC__ACQUIRE) != 0);
+	cc__sub(&lookups, 1, CC__RELEASE);
+	return EAI_NONAME;
+}
+
+static void open_names(struct scene *s)
+{
+	(void)s;
+	cc__store(&answers, 0, CC__RELEASE);
+}
+
+static void close_names(struct scene *s)
+{
+	(void)s;
+	cc__store(&answers, 1, CC__RELEASE);
+	TEST_UNTIL(cc__load(&lookups, CC__ACQUIRE) == 0);
+}
+
+static int make_dial_name(struct scene *s, cc_time deadline)
+{
+	int fd;
+
+	(void)s;
+	return cc_net_dial(&fd, "example.test:80", NULL, deadline);
+}
+
+static int make_net_address(struct scene *s, cc_time deadline)
+{
+	CCNetAddress address;
+
+	(void)s;
+	return cc_net_address(&address, "example.test:80", deadline);
+}
+ALL_COLUMNS(net_dial_name, .open = open_names, .make = make_dial_name, .close = close_names)
+ALL_COLUMNS(net_address, .open = open_names, .make = make_net_address, .close = close_names)
+
+/* ---- datagrams, passed descriptors ---- */
+
+static void open_pair(struct scene *s, int type)
+{
+	CHECK_EQ(socketpair(AF_UNIX, type | SOCK_NONBLOCK, 0, s->fd), 0);
+}
+
+static void open_datagrams(struct scene *s)
+{
+	open_pair(s, SOCK_DGRAM);
+	while (send(s->fd[1], "x", 1, 0) == 1)
+		continue;
+}
+
+static void open_stream_pair(struct scene *s)
+{
+	static const char zeros[4096];
+
+	open_pair(s, SOCK_STREAM);
+	while (write(s->fd[1], zeros, sizeof zeros) > 0)
+		continue;
+}
+
+static int make_send_to(struct scene *s, cc_time deadline)
+{
+	return cc_net_send_to(s->fd[1], "x", 1, NULL, deadline);
+}
+
+static int make_receive_from(struct scene *s, cc_time deadline)
+{
+	char c;
+
+	return cc_net_receive_from(s->fd[1], &c, 1, NULL, NULL, deadline);
+}
+
+static int make_send_fd(struct scene *s, cc_time deadline)
+{
+	return cc_net_send_fd(s->fd[1], 0, deadline);
+}
+
+static int make_receive_fd(struct scene *s, cc_time deadline)
+{
+	int fd;
+
+	return cc_net_receive_fd(s->fd[1], &fd, deadline);
+}
+ALL_COLUMNS(net_send_to, .open = open_datagrams, .make = make_send_to, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(net_receive_from, .open = open_datagrams, .make = make_receive_from,
+            .close = close_pipe, .unlisted = true)
+ALL_COLUMNS(net_send_fd, .open = open_stream_pair, .make = make_send_fd, .close = close_pipe,
+            .unlisted = true)
+ALL_COLUMNS(net_receive_fd, .open = open_stream_pair, .make = make_receive_fd,
+            .close = close_pipe, .unlisted = true)
 
 /* ---- pieces, files ---- */
 
@@ -1031,6 +1206,16 @@ static int make_blocking(struct scene *s, cc_time deadline)
 }
 EXCEPT_ITS_DEADLINE(blocking, .open = open_blocking, .make = make_blocking,
                     .close = close_blocking, .fibers_only = true)
+
+static int make_fd_open(struct scene *s, cc_time deadline)
+{
+	int fd;
+
+	(void)s, (void)deadline;
+	return cc_fd_open(&fd, "/dev/null", O_RDONLY, 0);
+}
+EXCEPT_ITS_DEADLINE(fd_open, .open = open_blocking, .make = make_fd_open, .close = close_blocking,
+                    .fibers_only = true)
 
 /* Once it has its thread, it is seen through. */
 static int call_run_long(void *arg)

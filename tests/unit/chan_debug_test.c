@@ -27,7 +27,7 @@ static void live(void *variable)
 	if (variable != NULL)
 		setenv(variable, "1", 1);
 	c = chan_named("numbers", 8);
-	MUST((c->by_ring == sizeof v) == (variable == NULL));
+	MUST((cc__load(&c->by_ring, CC__RELAXED) == sizeof v) == (variable == NULL));
 	MUST(cc_chan_timed_recv(c, &v, sizeof v, 3 * CC_MSEC) == ETIMEDOUT);
 	MUST(cc_chan_try_recv(c, &v, sizeof v) == EAGAIN);
 	MUST(cc_chan_send(c, &v, sizeof v) == 0);

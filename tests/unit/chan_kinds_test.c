@@ -46,12 +46,18 @@ TEST(options_that_do_not_go_together_are_refused)	/* covers: RES-48/u, CHN-12/u 
 	    {4, 0, {.mode = CC_CHAN_MODE_DROP_OLD}},
 	    {4, 0, {.kind = CC_CHAN_KIND_SYNC, .mode = CC_CHAN_MODE_DROP_OLD}},
 	    {4, 1, {.mode = (CCChanMode)3}},
-	    {4, 1, {.kind = (CCChanKind)4}},
+	    {4, 1, {.kind = (CCChanKind)6}},
 	    {4, 1, {.name = "sixteen letters."}},
 	    {CC_CHAN_SIZE_MAX + 1, 1, {.name = NULL}},
 	    {4, CC_CHAN_CAPACITY_MAX + 1, {.name = NULL}},
 	    {CC_CHAN_DROP_MAX + 1, 1, {.mode = CC_CHAN_MODE_DROP_OLD, .drop = nowhere}},
 	    {4, 1, {.kind = CC_CHAN_KIND_ORDERED}},
+	    {4, 0, {.kind = CC_CHAN_KIND_BROADCAST}},
+	    {4, 1, {.kind = CC_CHAN_KIND_BROADCAST, .drop = nowhere}},
+	    {4, 0, {.kind = CC_CHAN_KIND_WATCH}},
+	    {4, 2, {.kind = CC_CHAN_KIND_WATCH}},
+	    {4, 1, {.kind = CC_CHAN_KIND_WATCH, .mode = CC_CHAN_MODE_DROP_OLD}},
+	    {4, 1, {.kind = CC_CHAN_KIND_WATCH, .drop = nowhere}},
 	    {sizeof(CCTask), 1, {.kind = CC_CHAN_KIND_ORDERED, .mode = CC_CHAN_MODE_DROP_OLD}},
 	    {4, 1, {.kind = CC_CHAN_KIND_OWNED}},
 	    {4, 0, {.kind = CC_CHAN_KIND_OWNED, .create = make_nothing}},
@@ -148,8 +154,8 @@ TEST(only_plain_channels_have_a_short_way)	/* covers: CHN-12/u, RES-38/u */
 		    with_options(of[i].size, of[i].capacity,
 		                 (CCChanOptions){.kind = of[i].kind, .mode = of[i].mode});
 
-		CHECK_EQ(c->by_ring == of[i].size, of[i].ring);
-		CHECK_EQ(c->by_lock, of[i].lock);
+		CHECK_EQ(cc__load(&c->by_ring, CC__RELAXED) == of[i].size, of[i].ring);
+		CHECK_EQ(cc__load(&c->by_lock, CC__RELAXED), of[i].lock);
 		CHECK_EQ(c->kind == &cc__buffered, of[i].ring);
 		if (of[i].ring || of[i].lock)
 			goes_the_short_way(c);

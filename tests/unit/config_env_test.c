@@ -33,17 +33,17 @@ TEST(environment_sets_milliseconds_and_0_is_forever)	/* covers: SCH-84/u */
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "1").idle_wait, CC_MSEC);
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "86400000").idle_wait, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "0").idle_wait, CC_FOREVER);
-	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "0").stall, 5 * CC_SEC);
+	CHECK_EQ(with("CC_IDLE_WAIT_TIMEOUT_MS", "0").stall, CC_SEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "1500").stall, 1500 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "86400000").stall, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "2").stall, 2 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").stall, CC_FOREVER);
-	CHECK_EQ(with("CC_DEBUG_STALL", "1").stall, 5 * CC_SEC); /* on, as every switch */
+	CHECK_EQ(with("CC_DEBUG_STALL", "1").stall, CC_SEC); /* on, as every switch */
 	CHECK_EQ(with("CC_DEBUG_STALL", "0").idle_wait, 5 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_HOLD", "20").hold, 20 * CC_MSEC);
 	CHECK_EQ(with("CC_DEBUG_HOLD", "86400000").hold, 86400 * CC_SEC);
 	CHECK_EQ(with("CC_DEBUG_HOLD", "0").hold, CC_FOREVER);
-	CHECK_EQ(with("CC_DEBUG_HOLD", "20").stall, 5 * CC_SEC);
+	CHECK_EQ(with("CC_DEBUG_HOLD", "20").stall, CC_SEC);
 }
 
 TEST(environment_sets_the_kind_of_statistics)
@@ -261,7 +261,7 @@ static void several_bad(void *arg)
 	setenv("CC_WORKERS", "none", 1);
 	setenv("CC_STACK_SIZE", "64K", 1);
 	setenv("CC_DEBUG_STALL", "never", 1);
-	_exit(cc_config_init(&c) == EINVAL && c.stack_size == 65536 && c.stall == 5 * CC_SEC ? 0
+	_exit(cc_config_init(&c) == EINVAL && c.stack_size == 65536 && c.stall == CC_SEC ? 0
 	                                                                                     : 1);
 }
 

@@ -31,7 +31,7 @@ TEST(config_defaults)
 	CHECK_EQ(c.blocking_max, 64);
 	CHECK_EQ(c.blocking_idle, 10 * CC_SEC);
 	CHECK_EQ(c.shutdown_timeout, 30 * CC_SEC);
-	CHECK_EQ(c.stall, 5 * CC_SEC);
+	CHECK_EQ(c.stall, CC_SEC);
 	CHECK_EQ(c.hold, CC_FOREVER);
 	CHECK_EQ(c.stats, CC_STATS_OFF);
 	CHECK_EQ(c.wake_stats, 0);
@@ -282,7 +282,7 @@ TEST(describe_says_what_is_in_force)
 	c.stack_size = 256 * 1024;
 	CHECK_STR(described(&c),
 	          "libccc: runtime: 2 workers (at most 4 and a reserve), stacks of 256 KB, "
-	          "guard light, monitor every 10 ms, idle wait 5 ms, stall report after 5 s, "
+	          "guard light, monitor every 10 ms, idle wait 5 ms, stall report after 1 s, "
 	          "64 blocking threads");
 	c.workers = 1;
 	c.guard = CC_GUARD_SPLIT;

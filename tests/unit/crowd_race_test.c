@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "jitter.h"
 #include "waitables.h"
 #include "workers.h"
 
@@ -94,14 +95,45 @@ static void check_ring(cc_time idle_wait, unsigned tokens)
 }
 
 /* (WKG-16: a test of contention that reads the statistics.) */
-TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-07/s, WKG-16/b, WKG-18/s,
-						 * LIF-72/z, RES-34/s */
+TEST(wakes_round_a_ring_are_not_lost)	/* covers: WKG-16/b, LIF-72/z */
 {
 	check_ring(CC_FOREVER, 1);
 	check_ring(CC_FOREVER, 8);
 	check_ring(CC_FOREVER, CROWD);
 	check_ring(USUAL, 1);
 	check_ring(USUAL, CROWD);
+}
+
+/* Stays on its worker until both are there, so each needs a worker of its own. */
+static int meet(void *arg)
+{
+	cc__a32 *here = arg;
+
+	cc__add(here, 1, CC__ACQ_REL);
+	TEST_UNTIL(cc__load(here, CC__ACQUIRE) == 2);
+	return 0;
+}
+
+/* A worker that pushes runs what it pushed, so a lost wake shows only where the pusher is no worker
+ * and no worker comes by: the other one has just looked, or is busy. */
+TEST(tasks_from_outside_are_not_left_beside_a_sleeper)	/* covers: WKG-07/s, WKG-18/s, RES-34/s */
+{
+	CCRuntime *rt = workers_new(2, CC_FOREVER);
+	unsigned i;
+
+	jitter_at("worker.before_sleep", 2);
+	for (i = 0; i < 50 * rounds() && test_has_time(); i++) {
+		cc__a32 here = {0};
+		CCTask task[2];
+
+		for (int k = 0; k < 2; k++)
+			task[k] = spawn_as(rt, CC_MIGRATE_FREE, meet, &here);
+		for (int k = 0; k < 2; k++)
+			join(task[k]);
+	}
+	jitter_at(NULL, 1);
+	printf("      %u pairs\n", i);
+	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
 /* The test is the monitor: it adds workers all the time, which retire as soon as they find

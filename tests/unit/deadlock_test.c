@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "os/census.h"
+#include "os/tools.h"
 
 /* What the kernel counts is what the process has: not with the thread of ThreadSanitizer, nor in
  * an emulator that has threads of its own. */
@@ -469,6 +470,7 @@ static void second_runtime_helps(void *unused)
 	must(cc_runtime_free(second));
 }
 
+#ifndef CC__TSAN	/* it keeps a signal until the thread calls something that it intercepts */
 static void declared(void *unused)
 {
 	signal(SIGALRM, on_alarm);
@@ -476,6 +478,7 @@ static void declared(void *unused)
 	cc_external_begin();
 	own_mutex(unused);
 }
+#endif
 
 static const struct {
 	void (*run)(void *);
@@ -483,7 +486,7 @@ static const struct {
 } right_programs[] = {
     {main_sends_late, 0}, {timer_pending, 0},  {task_begins_later, 0}, {thread_with_deadline, 0},
     {descriptor, 0},      {blocking_call, 0},  {foreign_thread, 0},    {second_runtime_helps, 0},
-#ifndef CC__TSAN	/* it keeps a signal until the thread calls something that it intercepts */
+#ifndef CC__TSAN
     {declared, 3},
 #endif
 };

@@ -1,5 +1,8 @@
 /* domain_end_test.c - domains, strands and mappings that end, and who comes just then. */
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "domains.h"
 #include "points.h"
@@ -59,8 +62,14 @@ TEST(a_strand_leaves_once)	/* covers: RES-29/u */
 	world_close(&w);
 }
 
+static void free_record(void *strand)
+{
+	cc__strand_free(((CCStrand *)strand)->strand);
+}
+
 TEST(a_strand_that_waits_is_not_made_to_leave)	/* covers: PRK-66/f */
 {
+	static struct test_death death;
 	CCRuntime *rt = test_runtime_of(1);
 	struct world w;
 	struct waiting x;
@@ -71,6 +80,9 @@ TEST(a_strand_that_waits_is_not_made_to_leave)	/* covers: PRK-66/f */
 	start_waiting(&x, rt, FIBER, w.d, park_entry(w.space, s, w.word, 0, CC_CAP_NEVER));
 	CHECK_EQ(cc_domain_leave(x.strand), EPERM);
 	CHECK(is_waiting(w.d, x.entry.owner));
+	CHECK_EQ(test_dies(free_record, x.strand, &death), 0);
+	CHECK(WIFSIGNALED(death.status) && WTERMSIG(death.status) == SIGABRT &&
+	      strstr(death.text, "freed in a call of its own") != NULL);
 	CHECK_EQ(result_of(s, unpark_entry(w.space, &w.word[1], 1)), 0);
 	push(w.d, unpark_entry(w.space, w.word, 1));
 	CHECK_EQ(cc_cap_enter(s, 2, CC_CAP_NEVER), 2);
@@ -172,10 +184,10 @@ TEST(who_ends_leaves_his_domains)	/* covers: PRK-93/u, RES-31/u */
 		CHECK_EQ(ledger(w[0].d).strands, 1);
 		CHECK_EQ(ledger(w[1].d).strands, 1);
 		CHECK_EQ(cc_domain_end(w[0].d, e.id), ESRCH);
-		/* It stands in nobody's way. */
-		push(w[0].d, nop_entry(3));
-		CHECK_EQ(cc_cap_enter(s[0], 0, 0), 2);
+		/* Retired, although no strand has entered since. */
 		CHECK_EQ(pop(w[0].d, NULL), CC_CAP_E_OWNER);
+		push(w[0].d, nop_entry(3));
+		CHECK_EQ(cc_cap_enter(s[0], 0, 0), 1);
 		CHECK_EQ(pop(w[0].d, NULL), 0);
 		for (int k = 0; k < 2; k++) {
 			CHECK_EQ(cc_domain_leave(s[k]), 0);

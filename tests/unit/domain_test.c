@@ -35,7 +35,7 @@ static void close_views(struct views v)
 
 /* ---- capabilities ---- */
 
-TEST(domain_is_born_with_three_capabilities)	/* covers: PRK-02/u, PRK-04/u, PRK-01/u */
+TEST(domain_is_born_with_three_capabilities)	/* covers: PRK-04/u, PRK-01/u */
 {
 	struct world w;
 
@@ -326,6 +326,31 @@ TEST(shared_operations_prove_the_mapping)	/* covers: PRK-14/u, PRK-21/u, PRK-09/
 	CHECK_EQ(cc_domain_derive(x.a.d, object, &shared), 0);
 	CHECK_EQ(result_of(x.sa, park_entry(shared, x.sa, x.v.a, 0, 0)), CC_CAP_E_OBJECT);
 	cc_cap_object_drop(other);
+	end_sharing(&x);
+}
+
+/* Words of the domain and words of objects are parked on by one kind each, which does nothing else. */
+TEST(markers_have_a_type_and_no_methods)	/* covers: PRK-02/u */
+{
+	struct sharing x;
+
+	share(&x);
+	for (int shared = 0; shared < 2; shared++) {
+		const uint32_t cap = shared ? x.shared[0] : x.a.space;
+		const uint32_t *word = shared ? x.v.a : x.a.word;
+		CCCapSubmission e[] = {park_entry(cap, x.sa, word, 1, 0), unpark_entry(cap, word, 1)};
+
+		CHECK_EQ(cc_domain_cap_kind(x.a.d, cap),
+		         shared ? CC_CAP_SHARED_PARK_SPACE : CC_CAP_PARK_SPACE);
+		for (int i = 0; i < 2; i++) {
+			CHECK_EQ(result_of(x.sa, e[i]), i == 0 ? CC_PARK_VALUE_MISMATCH : 0);
+			e[i].cap = cc_domain_cap(x.a.d, CC_CAP_THREAD_CONTROL);
+			CHECK_EQ(result_of(x.sa, e[i]), CC_CAP_E_KIND);
+			e[i].cap = cap;
+			e[i].method = 1;
+			CHECK_EQ(result_of(x.sa, e[i]), CC_CAP_E_MALFORMED);
+		}
+	}
 	end_sharing(&x);
 }
 

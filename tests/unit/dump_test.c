@@ -12,7 +12,8 @@
 
 /* ---- one wait of each kind, and how all of them end ---- */
 
-static CCChan *full, *empty;
+static CCChan *full, *empty, *news, *full_news;
+static CCChanRx subscribed, slow;	/* to news, to full_news */
 static CCMutex mutex;
 static CCRwlock rwlock;
 static CCSemaphore semaphore;
@@ -40,6 +41,22 @@ static int wait_recv_until(void *unused)
 
 	(void)unused;
 	return cc_chan_recv_until(empty, &v, sizeof v, cc_after(3600 * CC_SEC));
+}
+
+static int wait_subscribed(void *unused)
+{
+	int v;
+
+	(void)unused;
+	return cc_rx_recv(subscribed, &v, sizeof v);
+}
+
+static int wait_broadcast(void *unused)
+{
+	int v = 1;
+
+	(void)unused;
+	return cc_chan_send(full_news, &v, sizeof v);
 }
 
 static int wait_send(void *unused)
@@ -192,6 +209,8 @@ static const struct wait {
     {wait_fd, CC_WAIT_FD, NULL, false, false, "waits for a descriptor"},
     {wait_call, CC_WAIT_BLOCKING, NULL, false, false, "waits for a blocking call"},
     {wait_sleep, CC_WAIT_SLEEP, NULL, false, true, "sleeps"},
+    {wait_subscribed, CC_WAIT_RECV, NULL, true, false, "waits to receive from channel 0x"},
+    {wait_broadcast, CC_WAIT_SEND, NULL, true, false, "waits to send to channel 0x"},
 };
 
 static void begin(CCRuntime **rt)
@@ -207,6 +226,11 @@ static void begin(CCRuntime **rt)
 	empty = cc_chan_new(sizeof v, 4);
 	full = cc_chan_new(sizeof v, 1);
 	CHECK_EQ(cc_chan_send(full, &v, sizeof v), 0);
+	news = cc_broadcast_new(sizeof v, 1);
+	full_news = cc_broadcast_new(sizeof v, 1);
+	CHECK_EQ(cc_chan_subscribe(news, &subscribed), 0);
+	CHECK_EQ(cc_chan_subscribe(full_news, &slow), 0);
+	CHECK_EQ(cc_chan_send(full_news, &v, sizeof v), 0);
 	token = cc_token_new();
 	barrier = (CCBarrier){.parties = 3};
 	mutex = cond_mutex = (CCMutex){0};
@@ -228,6 +252,8 @@ static void release_all(void)
 	cc__store(&gate.open, 1, CC__RELEASE);
 	CHECK_EQ(cc_chan_close(empty), 0);
 	CHECK_EQ(cc_chan_recv(full, &v, sizeof v), 0);
+	CHECK_EQ(cc_chan_close(news), 0);
+	CHECK_EQ(cc_chan_close(full_news), 0);
 	CHECK_EQ(cc_token_set(token), 0);
 	CHECK_EQ(cc_mutex_unlock(&mutex), 0);
 	CHECK_EQ(cc_rwlock_unlock(&rwlock), 0);
@@ -243,6 +269,10 @@ static void end(CCRuntime *rt)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 	cc_chan_free(empty);
 	cc_chan_free(full);
+	CHECK_EQ(cc_chan_unsubscribe(subscribed), 0);
+	CHECK_EQ(cc_chan_unsubscribe(slow), 0);
+	CHECK_EQ(cc_chan_free(news), 0);
+	CHECK_EQ(cc_chan_free(full_news), 0);
 	cc_token_free(token);
 	close(ends[0]);
 	close(ends[1]);
@@ -292,6 +322,8 @@ TEST(each_says_what_a_fiber_waits_for_since_when_and_until_when)	/* covers: RES-
 	}
 	CHECK(info_of(t[0]).object == empty);
 	CHECK(info_of(t[2]).object == full);
+	CHECK(info_of(t[sizeof t / sizeof *t - 2]).object == subscribed.chan);
+	CHECK(info_of(t[sizeof t / sizeof *t - 1]).object == full_news);
 	CHECK_EQ(info_of(held).wait, CC_WAIT_NONE);
 	release_all();
 	end(rt);

@@ -105,7 +105,7 @@ TEST(fd_deadline_data_and_forget_race)
 		if (i % 3 == 1)
 			put(h.end[1]);
 		if (i % 3 == 2)
-			CHECK_EQ(cc_fd_forget(d.fd), 0);
+			cc__poll_forget(d.fd);
 		err = join(task);
 		CHECK(err == ETIMEDOUT || (err == 0 && i % 3 == 1) || (err == EBADF && i % 3 == 2));
 		ended[err == 0 ? 0 : err == EBADF ? 1 : 2]++;
@@ -150,8 +150,7 @@ static int echo(void *arg)
 	do
 		err = transfer(fd, bytes, sizeof bytes, false);
 	while (err == 0 && (err = transfer(fd, bytes, sizeof bytes, true)) == 0);
-	cc_fd_forget(fd);
-	close(fd);
+	cc_fd_close(fd);
 	return err == EPIPE ? 0 : err;
 }
 
@@ -200,8 +199,7 @@ static int talk(void *arg)
 		    (err = transfer(fd, in, sizeof in, false)) == 0)
 			CHECK_STR(in, out);
 	}
-	cc_fd_forget(fd);
-	close(fd);
+	cc_fd_close(fd);
 	return err;
 }
 
@@ -225,5 +223,28 @@ TEST(fd_echo_server)
 		CHECK_EQ(join(client[i]), 0);
 	CHECK_EQ(join(server), 0);
 	CHECK_EQ(close(listener), 0);
+	host_end(&h);
+}
+
+static int wait_for_ever(void *fd)
+{
+	return cc_wait_fd(*(int *)fd, CC_FD_READ, CC_FOREVER);
+}
+
+/* One list of so many: a wait must not walk through it. */
+TEST(fd_many_waiters_of_one_descriptor)
+{
+	enum { WAITERS = 20000 };
+	struct host h;
+	CCNursery n;
+
+	host_begin(&h);
+	CHECK_EQ(cc_nursery_init(&n, &(CCNurseryOptions){.runtime = h.rt}), 0);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK_EQ(cc_nursery_spawn(&n, NULL, wait_for_ever, &h.end[0]), 0);
+	TEST_UNTIL(cc__poll_waiting(h.poll) == WAITERS);
+	put(h.end[1]);
+	CHECK_EQ(cc_nursery_join(&n), 0);
+	CHECK_EQ(cc__poll_waiting(h.poll), 0);
 	host_end(&h);
 }

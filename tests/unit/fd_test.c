@@ -249,8 +249,8 @@ TEST(fd_mistakes_are_told)
 				           span[s]);
 				CHECK_EQ(sleeper_join(&w.s), mistakes[i].err);
 			}
-	CHECK_EQ(cc_fd_forget(-1), EBADF);
-	CHECK_EQ(cc_fd_forget(INT32_MAX), 0);
+	CHECK_EQ(cc_fd_close(-1), EBADF);
+	CHECK_EQ(cc_fd_close(INT32_MAX), EBADF);
 	host_end(&h);
 }
 
@@ -303,8 +303,7 @@ TEST(fd_high_numbers_work)
 		until_asleep(&w);
 		data_wakes(&w, &h);
 		drain(high);
-		CHECK_EQ(cc_fd_forget(high), 0);
-		CHECK_EQ(close(high), 0);
+		CHECK_EQ(cc_fd_close(high), 0);
 	}
 	host_end(&h);
 }
@@ -322,10 +321,10 @@ TEST(fd_forget_wakes_with_ebadf)
 		wait_begin(&w[i], &h, FIBER, h.end[0], CC_FD_READ, CC_FOREVER);
 	for (int i = 0; i < MANY; i++)
 		until_asleep(&w[i]);
-	CHECK_EQ(cc_fd_forget(h.end[0]), 0);
+	cc__poll_forget(h.end[0]);
 	for (int i = 0; i < MANY; i++)
 		CHECK_EQ(sleeper_join(&w[i].s), EBADF);
-	CHECK_EQ(cc_fd_forget(h.end[0]), 0);
+	cc__poll_forget(h.end[0]);
 
 	/* It is only forgotten, not closed: it can be waited for again. */
 	wait_for_data(&w[0], &h, FIBER);
@@ -345,13 +344,37 @@ TEST(fd_forget_reaches_every_runtime)
 		wait_begin(&w[i], &h[i], FIBER, end[0], CC_FD_READ, CC_FOREVER);
 		until_asleep(&w[i]);
 	}
-	CHECK_EQ(cc_fd_forget(end[0]), 0);
+	cc__poll_forget(end[0]);
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(sleeper_join(&w[i].s), EBADF);
 	close_both(end);
 	host_end(&h[1]);	/* out of the middle of the list */
 	host_end(&h[0]);
 	host_end(&h[2]);
+}
+
+/* One fiber of each runtime, and two threads, one of them in a nursery. */
+TEST(fd_close_wakes_fibers_and_threads)
+{
+	static const enum kind kinds[] = {FIBER, FIBER, THREAD, THREAD};
+	struct host h[2];
+	struct wait w[4];
+	int end[2];
+
+	new_pipe(end);
+	host_begin(&h[0]);
+	host_begin(&h[1]);
+	for (int i = 0; i < 4; i++) {
+		wait_begin(&w[i], &h[i % 2], kinds[i], end[0], CC_FD_READ, CC_FOREVER);
+		until_asleep(&w[i]);
+	}
+	CHECK_EQ(cc_fd_close(end[0]), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(sleeper_join(&w[i].s), EBADF);
+	CHECK_EQ(cc_fd_close(end[0]), EBADF);
+	CHECK_EQ(close(end[1]), 0);
+	host_end(&h[0]);
+	host_end(&h[1]);
 }
 
 static void wait_and_put(struct host *h, int end[2])
@@ -380,7 +403,7 @@ TEST(fd_number_used_again)
 		wait_and_put(&h, end);
 		duplicate = way == AFTER_DUPLICATE ? dup(end[0]) : -1;
 		if (way == AFTER_FORGET)
-			CHECK_EQ(cc_fd_forget(end[0]), 0);
+			cc__poll_forget(end[0]);
 		CHECK_EQ(dup2(other[0], end[0]), end[0]);
 		if (duplicate >= 0)
 			put(end[1]);	/* of the former one: wakes nobody for good */

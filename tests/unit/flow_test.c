@@ -84,6 +84,7 @@ static struct pool {
 	cc__a32 created, destroyed, taken;
 	cc__a32 used[POOL];	/* 1: somebody has it */
 	cc__a32 shared;		/* two had one at once */
+	cc__a32 enough;		/* 1: the bathers go */
 } pool;
 
 /* Fails now and then. */
@@ -120,14 +121,14 @@ static int take_item(struct bather *b, uint32_t *number)
 	           : cc_chan_recv_until(pool.chan, number, sizeof *number, deadline);
 }
 
-/* Until the pool is closed: take one, use it alone, give it back. */
+/* Until the pool is closed or the test has seen enough: take one, use it alone, give it back. */
 static int bathe(void *arg)
 {
 	struct bather *b = arg;
 	uint32_t number = 0;
 	int err;
 
-	while ((err = take_item(b, &number)) != EPIPE) {
+	while (cc__load(&pool.enough, CC__RELAXED) == 0 && (err = take_item(b, &number)) != EPIPE) {
 		if (err != 0)
 			continue;
 		cc__add(&pool.taken, 1, CC__RELAXED);
@@ -145,7 +146,8 @@ static int bathe(void *arg)
 	return 0;
 }
 
-TEST(a_pool_has_each_item_once)	/* covers: CHN-37/u */
+/* Closed, the items go as they come back; else all are in the pool when it is freed. */
+static void bathe_together(bool close)
 {
 	const CCChanOptions o = {
 	    .kind = CC_CHAN_KIND_OWNED, .create = create, .destroy = destroy, .context = &pool};
@@ -160,14 +162,25 @@ TEST(a_pool_has_each_item_once)	/* covers: CHN-37/u */
 		sleeper_start(&bather[i].s, rt, i % 8 == 7 ? THREAD : FIBER, bathe, &bather[i]);
 	}
 	TEST_UNTIL(cc__load(&pool.taken, CC__RELAXED) > 20000 / test_slowness());
-	CHECK_EQ(cc_chan_close(pool.chan), 0);
+	if (close)
+		CHECK_EQ(cc_chan_close(pool.chan), 0);
+	else
+		cc__store(&pool.enough, 1, CC__RELAXED);
 	for (int i = 0; i < BATHERS; i++)
 		CHECK_EQ(sleeper_join(&bather[i].s), 0);
+	CHECK_EQ(cc__load(&pool.destroyed, CC__RELAXED),
+	         close ? cc__load(&pool.created, CC__RELAXED) : 0);
 	CHECK_EQ(cc_chan_free(pool.chan), 0);
 	CHECK_EQ(cc__load(&pool.shared, CC__RELAXED), 0);
 	CHECK(cc__load(&pool.created, CC__RELAXED) <= POOL);
 	CHECK_EQ(cc__load(&pool.created, CC__RELAXED), cc__load(&pool.destroyed, CC__RELAXED));
 	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(a_pool_has_each_item_once)	/* covers: CHN-37/u */
+{
+	bathe_together(true);
+	bathe_together(false);
 }
 
 /* ---- the soak ---- */

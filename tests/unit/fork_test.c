@@ -52,6 +52,7 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	int call = 1, v = 0;
 	size_t n;
 	CCChan *chan = NULL;
+	CCChanRx rx;
 	const CCCase one = cc_case_recv(full, &v, sizeof v);
 	const struct {
 		int got, wanted;
@@ -63,7 +64,6 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	    {cc_task_detach(task), ENOTSUP},
 	    {cc_sleep_until(cc_now() + CC_SEC), ENOTSUP},
 	    {cc_wait_fd(pipe_ends[0], CC_FD_READ, CC_FOREVER), ENOTSUP},
-	    {cc_fd_forget(pipe_ends[0]), ENOTSUP},
 	    {cc_blocking(nothing, NULL, NULL), ENOTSUP},
 	    {cc_process_spawn(&process, NULL, (char *[]){"true", NULL}), ENOTSUP},
 	    {cc_process_wait(NULL, CC_FOREVER, NULL), ENOTSUP},
@@ -81,6 +81,11 @@ static int try_everything(CCRuntime *rt, CCTask task)
 	    {cc_chan_recv_many(full, &v, sizeof v, 1, CC_NOW, &n), ENOTSUP},
 	    {cc_chan_spawn(tasks, NULL, nothing, NULL, CC_NOW), ENOTSUP},
 	    {cc_select(&one, 1, CC_FOREVER, NULL), ENOTSUP},
+	    {cc_broadcast_new(sizeof v, 1) == NULL, 1},
+	    {cc_watch_new(sizeof v) == NULL, 1},
+	    {cc_chan_subscribe(full, &rx), ENOTSUP},
+	    {cc_watch_get(full, &v, sizeof v), ENOTSUP},
+	    {(int)cc_chan_lost((CCChanRx){full}), 0},
 	    {cc_chan_close(full), ENOTSUP},
 	    {cc_chan_free(full), ENOTSUP},
 	    {(int)cc_chan_len(full), 0},
@@ -191,7 +196,6 @@ static int stay_busy(void *arg)
 
 		cc_sleep_until(cc_now() + CC_USEC);
 		cc_ignore(cc_wait_fd(pipe_ends[0], CC_FD_READ, cc_now() + CC_USEC));
-		cc_fd_forget(pipe_ends[0]);
 		cc_fiber_name(name);
 		CHECK_EQ(join(t), 0);
 	}

@@ -137,7 +137,15 @@ static void free_before_autoclose(CCChan *c)
 	}
 }
 
+static void subscribe_to_it(CCChan *c)
+{
+	CCChanRx rx;
+
+	result = cc_chan_subscribe(c, &rx);
+}
+
 static const struct channel_use channel_uses[] = {
+    {"cc_chan_close or cc_chan_closed", subscribe_to_it},
     {"a send", send_it},
     {"a receive", recv_it},
     {"a send", try_send},

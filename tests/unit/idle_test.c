@@ -571,6 +571,110 @@ TEST(earlier_timer_wakes_the_keeper_and_a_later_one_does_not)
 	end();
 }
 
+/* With one asleep as the keeper and one beside it, which timers did without a keeper before. */
+static void two_keepers(cc_time first)
+{
+	begin();
+	idle->late = 3600 * CC_SEC;
+	cc__store(&timer, first, CC__RELEASE);
+	cc__store(&idle->unkept, 1, CC__RELEASE);
+	put_to_sleep(0, CC_FOREVER);
+	put_to_sleep(1, CC_FOREVER);
+	TEST_UNTIL(cc__load(&idle->nap[0].until, CC__ACQUIRE) == first);
+	TEST_UNTIL(cc__load(&idle->nap[1].until, CC__ACQUIRE) == first);
+	CHECK_EQ(keeper(), 1);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 2);
+	CHECK_EQ(cc__load(&idle->unkept, CC__ACQUIRE), 0);
+}
+
+TEST(second_keeper_is_left_alone_until_a_timer_is_too_early_for_it)	/* covers: RES-72/u */
+{
+	const cc_time first = cc_now() + 3600 * CC_SEC;
+
+	two_keepers(first);
+	put_to_sleep(2, CC_FOREVER);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 2);	/* one is enough */
+	cc__idle_wake(idle, 0);
+	until_back(0);
+	CHECK_EQ(keeper(), 0);
+	cc__idle_timer(idle, first);
+	cc__idle_timer(idle, first + 1);
+	CHECK(!is_back(1) && !is_back(2));
+	CHECK_EQ(cc__load(&idle->unkept, CC__ACQUIRE), 1);
+	cc__idle_search(idle);
+	cc__idle_found(idle, &ops, NULL);	/* the earliest timer is kept as well */
+	CHECK(!is_back(1) && !is_back(2));
+	cc__store(&timer, first - 1, CC__RELEASE);
+	cc__idle_search(idle);
+	cc__idle_found(idle, &ops, NULL);
+	TEST_UNTIL(is_back(1) || is_back(2));
+	cc__idle_wake_all(idle);
+	until_back(1);
+	until_back(2);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 0);
+	end();
+}
+
+TEST(second_keeper_looks_soon_after_the_first_timer)	/* covers: RES-72/u */
+{
+	const cc_time first = cc_now() + 5 * CC_MSEC;
+	enum cc__awake how;
+
+	begin();
+	idle->late = CC_MSEC;
+	put_to_sleep(0, CC_FOREVER);
+	cc__store(&timer, first, CC__RELEASE);
+	cc__store(&idle->unkept, 1, CC__RELEASE);
+	how = sleep_as(1, cc__idle_generations(idle), CC_FOREVER, CC_FOREVER);
+	CHECK_EQ(how, CC__TIMED_OUT);
+	CHECK(cc_now() >= first + CC_MSEC);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 0);
+	cc__idle_wake_all(idle);
+	until_back(0);
+	end();
+}
+
+TEST(worker_is_the_second_keeper_only_after_timers_had_none)	/* covers: RES-45/u */
+{
+	const cc_time first = cc_now() + 3600 * CC_SEC;
+
+	begin();
+	idle->late = CC_MSEC;
+	cc__store(&timer, first, CC__RELEASE);
+	put_to_sleep(0, CC_FOREVER);
+	put_to_sleep(1, CC_FOREVER);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 0);
+	cc__idle_wake(idle, 0);
+	until_back(0);
+	cc__idle_timer(idle, first);	/* no keeper, and no second one */
+	CHECK_EQ(until_back(1), CC__WOKEN);
+	put_to_sleep(0, CC_FOREVER);
+	put_to_sleep(1, CC_FOREVER);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 2);
+	cc__idle_wake_all(idle);
+	until_back(0);
+	until_back(1);
+	end();
+}
+
+TEST(no_timer_is_left_to_a_second_keeper_with_an_infinite_idle_wait)	/* covers: WKG-18/u */
+{
+	const cc_time first = cc_now() + 3600 * CC_SEC;
+
+	begin();	/* `late` is 0 */
+	cc__store(&timer, first, CC__RELEASE);
+	cc__store(&idle->unkept, 1, CC__RELEASE);
+	put_to_sleep(0, CC_FOREVER);
+	put_to_sleep(1, CC_FOREVER);
+	CHECK_EQ(cc__load(&idle->second, CC__ACQUIRE), 0);
+	cc__idle_wake(idle, 0);
+	until_back(0);
+	cc__idle_search(idle);
+	cc__idle_found(idle, &ops, NULL);
+	CHECK_EQ(until_back(1), CC__WOKEN);
+	end();
+}
+
 TEST(watch_takes_the_role_from_a_keeper_without_one)
 {
 	begin();

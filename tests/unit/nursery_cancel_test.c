@@ -329,9 +329,54 @@ static int lazy(void *rt)
 	return 0;
 }
 
-TEST(lazy_cancel_is_met_at_the_next_wait)	/* covers: RES-36/u */
+TEST(lazy_cancel_is_met_at_the_next_wait)
 {
 	for_fiber_and_thread(lazy);
+}
+
+struct asleep {
+	struct quiet q;
+	CC__ATOMIC(struct cc__parker *) who;
+};
+
+static int receive_asleep(void *arg)
+{
+	struct asleep *a = arg;
+
+	cc__store(&a->who, cc__self(), CC__RELEASE);
+	return receive(&a->q);
+}
+
+static bool is_parked(const struct asleep *a)
+{
+	const struct cc__parker *who = cc__load(&a->who, CC__ACQUIRE);
+
+	return who != NULL && cc__word_state(word_of(who)) == CC__PARKED;
+}
+
+static int lazy_beside_a_sleeper(void *rt)
+{
+	const CCNurseryOptions o = {.runtime = rt, .lazy = 1};
+	struct asleep a = {.q = quiet_new()};
+	int err = -1, v = 1;
+
+	cc_nursery_scope_with(n, &err, &o) {
+		CHECK_EQ(cc_nursery_spawn(n, NULL, receive_asleep, &a), 0);
+		while (!is_parked(&a))
+			cc_yield();
+		CHECK_EQ(cc_nursery_cancel(n, 0), 0);
+		CHECK(is_parked(&a));
+		CHECK_EQ(cc_chan_try_send(a.q.chan, &v, sizeof v), 0);
+	}
+	CHECK_EQ(err, 0);
+	CHECK_EQ(cc__load(&a.q.cancelled, CC__RELAXED), 0);
+	CHECK_EQ(cc_chan_free(a.q.chan), 0);
+	return 0;
+}
+
+TEST(lazy_cancel_wakes_nobody)	/* covers: RES-36/u */
+{
+	for_fiber_and_thread(lazy_beside_a_sleeper);
 }
 
 /* ---- a runtime that ends ---- */

@@ -73,7 +73,7 @@ static void first_error_is_returned(CCNurseryPolicy policy)
 	CHECK_EQ(cc_runtime_free(rt), 0);
 }
 
-TEST(supervise_returns_the_first_error)	/* covers: LIF-11/t */
+TEST(supervise_returns_the_first_error)
 {
 	first_error_is_returned(CC_NURSERY_SUPERVISE);
 }
@@ -112,7 +112,7 @@ static int failures_after_the_first(void *rt)
 	return 0;
 }
 
-TEST(fail_fast_returns_the_first_error)	/* covers: RES-36/u, LIF-11/t */
+TEST(fail_fast_returns_the_first_error)	/* covers: RES-36/u */
 {
 	for_fiber_and_thread(failures_after_the_first);
 }

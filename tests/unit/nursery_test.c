@@ -153,7 +153,7 @@ static int siblings_cancelled(void *rt)
 	return 0;
 }
 
-TEST(failure_cancels_siblings_and_is_returned)	/* covers: RES-36/u, LIF-01/u, LIF-09/u, LIF-11/t */
+TEST(failure_cancels_siblings_and_is_returned)	/* covers: RES-36/u, LIF-01/u, LIF-09/u */
 {
 	for_fiber_and_thread(siblings_cancelled);
 }

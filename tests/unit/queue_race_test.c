@@ -119,6 +119,14 @@ static void *steal(void *arg)
 	return arg;
 }
 
+/* The owner takes nothing until a thief has. */
+static void wait_for_a_theft(void)
+{
+	for (unsigned n = 0; n < 400; n++)
+		CHECK(cc__runq_push(&t.queue, fresh(), CC__FRESH));
+	TEST_UNTIL(cc__load(&t.all, CC__ACQUIRE) > 0);
+}
+
 /* Bursts, so that the ring is long and empty in turn. */
 static void own(uint64_t *seed)
 {
@@ -143,6 +151,7 @@ TEST(run_queue_hands_out_each_fiber_once_and_whole)	/* covers: SCH-16/sz, SCH-20
 	begin(THREADS + 1);
 	start(steal, THREADS, thief);
 	pthread_barrier_wait(&t.start);
+	wait_for_a_theft();
 	while (!all_taken())
 		own(&seed);
 	join(THREADS, thief);

@@ -409,6 +409,9 @@ TEST(waiters_take_turns)	/* covers: PRK-56/s */
 		else
 			CHECK(user_data == order[n % LINE]);
 	}
+	for (int i = 0; i < LINE; i++)
+		for (int k = 0; k < i; k++)
+			CHECK(order[i] != order[k]);
 	cc__store(&x.over, 1, CC__RELEASE);
 	CHECK_EQ(cc_domain_exit(x.w.d), 0);
 	for (int i = 0; i < LINE; i++)

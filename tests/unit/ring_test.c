@@ -479,6 +479,7 @@ TEST(ring_credits_leave_one_ordinary_place)	/* covers: PRK-92/u, PRK-74/u, PRK-5
 {
 	CCRuntime *rt = test_runtime_of(2);
 	struct waiting x[31];
+	uint64_t which = 0;
 	struct own o;
 
 	own_open(&o);
@@ -489,6 +490,14 @@ TEST(ring_credits_leave_one_ordinary_place)	/* covers: PRK-92/u, PRK-74/u, PRK-5
 	CHECK_EQ(result_of(o.s, park_here(&o, CC_CAP_NEVER)), CC_CAP_E_AGAIN);
 	CHECK_EQ(ledger(o.w.d).waits, 31);
 	CHECK_EQ(ledger(o.w.d).promised, 31);
+	/* Of the 32 places one is left for all other completions. */
+	push(o.w.d, nop_entry(1));
+	push(o.w.d, nop_entry(2));
+	for (uint64_t i = 1; i <= 2; i++) {
+		CHECK_EQ(cc_cap_enter(o.s, 0, 0), 1);
+		CHECK_EQ(pop(o.w.d, &which), 0);
+		CHECK_EQ(which, i);
+	}
 	/* What need not sleep needs no credit. */
 	CHECK_EQ(result_of(o.s, park_here(&o, 0)), CC_PARK_TIMED_OUT);
 	push(o.w.d, unpark_entry(o.w.space, &o.w.word[0], 40));

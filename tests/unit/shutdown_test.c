@@ -297,7 +297,7 @@ TEST(shutdown_sees_blocking_calls_through)
 /* ---- 3, raced ---- */
 
 /* The flag is set, nobody has been woken by it yet: a waker comes first. */
-TEST(shutdown_cancel_loses_to_a_wake)	/* covers: LIF-70/u */
+TEST(shutdown_cancel_loses_to_a_wake)	/* covers: RES-19/u */
 {
 	CCRuntime *rt;
 	struct sleeper s;

@@ -884,7 +884,7 @@ TEST(stall_is_reported_once)	/* covers: SCH-76/u */
 		TEST_UNTIL(stalls(&l) == round);
 		usleep(150 * 1000);
 		CHECK_EQ(stalls(&l), round);
-		snprintf(id, sizeof id, "fiber %llu glutton ", (unsigned long long)t.id);
+		snprintf(id, sizeof id, "fiber %llu 'glutton' (spawned at ", (unsigned long long)t.id);
 		CHECK(strstr(l.stall, id) != NULL);
 		CHECK(strstr(l.stall, "worker 1 ") != NULL);
 		cc__store(&g.open, 1, CC__RELEASE);

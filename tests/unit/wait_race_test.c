@@ -55,7 +55,7 @@ static void pin(bool one)
 static struct {
 	CC__ATOMIC(struct cc__parker *) who;
 	cc__a64 commits, notified;	/* by the thread it runs on */
-	cc__a64 claims;			/* by wakers */
+	cc__a64 claims, held;		/* by wakers */
 	uint64_t seed;			/* that thread's */
 } seen;
 
@@ -72,6 +72,9 @@ static void at_point(const char *label, const void *object)
 		cc__add(&seen.claims, 1, CC__RELAXED);
 	else if (strcmp(label, "park.before_commit") == 0 && below(&seen.seed, 4) == 0)
 		sched_yield();		/* on one core a waker gets in here only so */
+	else if (strcmp(label, "wake.before_claim") == 0 &&
+	         cc__add(&seen.held, 1, CC__RELAXED) % 8 == 0)
+		sched_yield();		/* another waker claims what this one has read */
 }
 
 __attribute__((constructor)) static void set_hook(void)

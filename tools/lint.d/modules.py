@@ -8,7 +8,8 @@ PUBLIC = {
     "base": "os", "version": "os", "errno": "os", "cxx": "base", "park": "park", "cap": "park",
     "task": "task", "fiber": "task", "local": "task", "blocking": "io", "fd": "io",
     "process": "io", "io": "io", "net": "io", "arena": "arena", "chan": "chan", "select": "chan",
-    "token": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "debug": "monitor",
+    "token": "chan", "broadcast": "chan", "nursery": "scope", "combine": "scope", "typed": "scope", "sync": "sync", "debug": "monitor",
+    "describe": "monitor",
     "stream": "io", "serve": "serve", "signal": "serve", "trace": "monitor", "runtime": "runtime",
     "branch": "sched", "parallel": "scope", "stats": "runtime", "ccc": "runtime",
 }

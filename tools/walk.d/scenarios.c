@@ -155,8 +155,7 @@ QUIET static int descriptor(void *arg)
 	must(cc_task_spawn(NULL, &t, NULL, wait_readable, ends));
 	(void)cc_yield();
 	must(cc_task_join(t, CC_FOREVER, NULL));
-	(void)cc_fd_forget(ends[0]);
-	close(ends[0]);
+	(void)cc_fd_close(ends[0]);
 	close(ends[1]);
 	return 0;
 }
