@@ -42,9 +42,9 @@ bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
 	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
 	else build/release/bench/ccc-bench all; fi
 
-bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, CASE="select" for some
+bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, GATE=1 with bench/instructions.txt, CASE="select" for some
 	@tools/setup instructions
-	@tools/instructions $(if $(BASE),--base $(BASE)) $(if $(ALLOW),--allow $(ALLOW)) $(CASE)
+	@tools/instructions $(if $(GATE),--gate bench/instructions.txt) $(if $(BASE),--base $(BASE)) $(if $(ALLOW),--allow $(ALLOW)) $(CASE)
 
 install: all ## install to PREFIX (/usr/local), below DESTDIR if it is set
 	@DESTDIR=$(DESTDIR) $(CMAKE) --install build/release --prefix $(PREFIX)

@@ -148,7 +148,7 @@ static bool is_sane(const struct layout *l)
 {
 	const uint64_t object[] = {l->fiber_size, l->thread_size, l->stack_size, l->nursery_size,
 	                           l->chan_size, l->runtime_size, l->worker_size};
-	const struct item wait[] = {l->wait_lock, l->wait_who, l->wait_ticket, l->wait_io, l->wait_for,
+	const struct item wait[] = {l->wait_lock, l->wait_parker, l->wait_ticket, l->wait_io, l->wait_for,
 	                            l->wait_since};
 	bool good = l->frames != 0 && l->threads != 0 && l->runtimes != 0 &&
 	            l->chunk_first.value <= 256 && l->chunk_room.value <= 1 << 30 &&

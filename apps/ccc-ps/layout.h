@@ -19,7 +19,7 @@
 	X(child, daemon) \
 	X(stack, wait) X(stack, place) X(stack, alarm) X(stack, member) X(stack, orders) \
 	X(place, bottom_mask) X(place, order_mask) \
-	X(wait, next) X(wait, lock) X(wait, who) X(wait, ticket) X(wait, io) X(wait, for) \
+	X(wait, next) X(wait, lock) X(wait, parker) X(wait, ticket) X(wait, io) X(wait, for) \
 	X(wait, since) X(wait, for_mask) X(wait, since_shift) \
 	X(for, word) X(for, shared) X(for, mutex) X(for, rwlock) X(for, cond) X(for, semaphore) \
 	X(for, once) X(for, barrier) X(for, wait_group) X(for, chan) X(for, select) X(for, token) \

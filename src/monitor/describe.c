@@ -100,7 +100,7 @@ static const CCDescribed entries[] = {
     SIZE("wait", struct cc__own),
     FIELD("wait.next", struct cc__own, waiter.next),
     FIELD("wait.lock", struct cc__own, waiter.lock),
-    FIELD("wait.who", struct cc__own, waiter.who),
+    FIELD("wait.parker", struct cc__own, waiter.who),
     FIELD("wait.ticket", struct cc__own, waiter.ticket),
     FIELD("wait.io", struct cc__own, waiter.io),
     FIELD("wait.for", struct cc__own, waiter.what),

@@ -4,6 +4,8 @@
  * yield. */
 #include "sched/bound.h"
 
+#include <stdio.h>
+
 #include "task/local.h"
 
 void cc__fiber_cancelled(struct cc__worker *w, struct cc__fiber *f)
@@ -186,8 +188,26 @@ cc_time cc__worker_age_stacks(struct cc__worker *w)
 	return w->age_at;
 }
 
+/* (The nursery itself lay in a frame that has returned.) */
+__attribute__((cold)) void cc__fiber_left_open(const struct cc__fiber *f)
+{
+	const char *line = cc__place_line(cc__fiber_place(f));
+	struct cc__name name;
+	char text[240];
+
+	cc__fiber_name_of(f, &name);
+	snprintf(text, sizeof text,
+	         "task: %llu '%s'%s%s ended with a nursery open; join it before the task returns "
+	         "(cc_nursery_join, cc_nursery_scope)",
+	         /* Relaxed: our own. */
+	         (unsigned long long)(cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID), name.text,
+	         line != NULL ? ", spawned at " : "", line != NULL ? line : "");
+	cc__panic(__FILE__, __LINE__, text);
+}
+
 void cc__fiber_tidy(struct cc__stack *s)
 {
 	cc__locals_end(&s->member);
-	CC__CHECK(s->member == NULL, "task: ended with a nursery open");
+	if (__builtin_expect(s->member != NULL, 0))
+		cc__fiber_left_open(cc__fiber_of(s->own.waiter.who));
 }

@@ -8,13 +8,23 @@
 
 /* ---- into the queue ---- */
 
+void cc__worker_wake_another(struct cc__worker *w)
+{
+	if (!cc__idle_hungry(w->idle)) {	/* else the push is likely left to a searcher */
+		/* Relaxed, all: our own, and hints to the worker that is woken (search.c). */
+		cc__store(&w->called_picks, cc__load(&w->picks, CC__RELAXED), CC__RELAXED);
+		cc__store(&w->called_at, cc__now(), CC__RELAXED);
+	}
+	cc__idle_call(w->idle);
+}
+
 __attribute__((noinline)) void cc__worker_call_others(struct cc__worker *w, unsigned n)
 {
 	cc__count_by(&w->counters.calls, n);
 	if (cc__idle_watched(w->idle, cc__runq_length(&w->queue)))
 		return;
 	cc__runq_open(&w->queue);
-	cc__idle_call(w->idle);
+	cc__worker_wake_another(w);
 }
 
 /* So many have been put into w's queue, by w: workers that sleep may want to know. */

@@ -75,6 +75,9 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg, uintptr_t place);
 
+/* The task of f has returned with a nursery open: says so, and aborts. */
+_Noreturn void cc__fiber_left_open(const struct cc__fiber *f);
+
 /* The caller is about to wait for all children of that nursery: one of them that can be run
  * likewise, and is who runs from now on; NULL: none.  The caller calls it, and says so. */
 struct cc__below {

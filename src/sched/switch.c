@@ -366,7 +366,7 @@ struct cc__wait_context cc__wait_context(uintptr_t *domain)
 /* ---- yield ---- */
 
 /* The calling fiber or thread, w's if it is a worker's, is cancelled. */
-static bool is_cancelled(struct cc__parker *self, const struct cc__worker *w)
+static bool caller_is_cancelled(struct cc__parker *self, const struct cc__worker *w)
 {
 	struct cc__member *m = *cc__member_slot(self);
 
@@ -383,7 +383,7 @@ static int yielded(void)
 
 	if (cc__fork_ordinary() || cc__forked() || t == NULL)
 		return 0;
-	return is_cancelled(cc__running(t), t->worker) ? ECANCELED : 0;
+	return caller_is_cancelled(cc__running(t), t->worker) ? ECANCELED : 0;
 }
 
 static __attribute__((noinline)) int yield_slowly(void)
@@ -552,7 +552,7 @@ int cc_should_yield(void)
 
 	if (self == NULL)
 		return 0;
-	if (is_cancelled(self, w))
+	if (caller_is_cancelled(self, w))
 		return 1;
 	return cc__worker_fiber(w) != NULL && slice_is_over(w) && others_wait(w);
 }

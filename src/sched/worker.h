@@ -99,6 +99,7 @@ struct cc__worker {
 	uint64_t random;
 	cc_time spin;			/* how long it looks for work before it sleeps */
 	unsigned fruitless;		/* watches since it last found something */
+	cc_time slept_at;		/* when it last fell asleep */
 	cc_time retire_at;		/* if it finds nothing until then; CC_FOREVER: never */
 	struct cc__sample *seen;	/* of each worker */
 	struct cc__lesson lesson;	/* but for its `from` */
@@ -115,6 +116,8 @@ struct cc__worker {
 	cc__a64 operations;		/* of channels; counted while a monitor asks */
 	cc__a32 number;			/* of its thread in the kernel; 0: not known yet */
 	cc__a64 spawned, finished;
+	CC__ATOMIC(cc_time) called_at;	/* when it last woke a worker for what it had pushed ... */
+	cc__a64 called_picks;		/* ... and its picks at that time */
 	cc__a32 life;			/* enum cc__life */
 	/* The array of a fiber that forks here, or did: where thieves look.  NULL: none. */
 	CC__ATOMIC(struct cc__branches *) branches;
@@ -161,6 +164,8 @@ static inline struct cc__fiber *cc__worker_claim(struct cc__worker *w, struct cc
  * Any thread. */
 struct cc__worker *cc__worker_in_turn(struct cc__sched *s);
 
+/* For what w has pushed or forked, unless a worker searches. */
+void cc__worker_wake_another(struct cc__worker *w);
 /* After cc__idle_pushed has said that a worker sleeps: so many have been put into w's queue, by w. */
 void cc__worker_call_others(struct cc__worker *w, unsigned n);
 

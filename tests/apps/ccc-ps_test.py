@@ -43,7 +43,9 @@ def normal(text):
     text = re.sub(r":\d+\)", ":1)", text)
     text = re.sub(r"\.c:\d+\b", ".c:1", text)
     text = re.sub(r"/\S*/", "", text)
-    return re.sub(r" +", " ", text)
+    # Some workers have met another one at the lock.
+    parts = [part for part in text.split("\n\n") if "meet_locked" not in part]
+    return re.sub(r"(and|\+)[ ]?\d+ more", "and N more", re.sub(r" +", " ", "\n\n".join(parts)))
 
 
 class Process:

@@ -19,7 +19,7 @@
 #include "shim_wait.h"
 #include "chan/settings.h"
 #include "sched/later.h"
-#include "scope/handle.h"
+#include "scope/nursery.h"
 #include "shim_frames.h"
 #include "shim_nursery.h"
 #include "shim_stacks.h"

@@ -48,6 +48,12 @@ void cc__sched_child_ended(struct cc__below *p, struct cc__child *c, int result)
 	mc_fail("shim: nothing is run in place");
 }
 
+_Noreturn void cc__fiber_left_open(const struct cc__fiber *f)
+{
+	(void)f;
+	mc_fail("shim: a task left a nursery open");
+}
+
 void cc__locals_end(struct cc__member **place)
 {
 	(void)place;

@@ -557,7 +557,7 @@ static void both_yielded(void)
  * way, since what is next has not started; the second takes its turn. */
 WORKER_SCENARIO(worker_yields_under_a_thief, .weak = MC_NONE, .bound = 1, .init = start_with_two_yielders,
                 .body = {steal_and_run}, .daemon = 1, .final = both_yielded,
-                .outcomes = "stolen alone") /* covers: RES-57/m */
+                .outcomes = "stolen alone") /* covers: RES-57/m, SCH-08/m */
 
 static int yield_and_give_back(void *arg)
 {

@@ -28,6 +28,18 @@ awk -v name="$2" -v n="$n" '$1 == name {
 }
 END { if (!there) print "{\"case\":\"" name "\",\"na\":true}" }' "$1"
 """
+PLANTED = r"""#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	long n = argc > 3 ? atol(argv[3] + 2) : 1;
+	for (long i = 0; i < n; i++)
+		for (volatile int turn = 0; turn < TURNS; turn++)
+			continue;
+	printf("{\"case\":\"%s\",\"ops\":%ld}\n", argv[1], n);
+	return 0;
+}
+"""
 CMAKE = """\
 cmake_minimum_required(VERSION 3.16)
 project(fake NONE)
@@ -105,6 +117,108 @@ class InstructionsTest(unittest.TestCase):
         status, text = self.run_tool("--compare", self.path("kept"), "yield_pair")
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"\nyield_pair +130\.0 +260\.0 +\+100\.00 % <<<\n")
+
+    # ---- the gate ----
+
+    def gate_file(self, *lines):
+        path = self.path("bench/instructions.txt")
+        write(path, "# About it.\n\n[cc 1.2 z80]\nselect_2 1\n[gcc 9 x]\n" + "\n".join(lines) + "\n")
+        return path
+
+    def gate(self, path, *more):
+        return self.run_tool("--gate", path, "--compiler", "gcc 9 x", *more)
+
+    def test_gate_lets_one_percent_through(self):
+        status, text = self.gate(self.gate_file("yield_pair 128.8", "select_2 5000 for a test"))
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"\nyield_pair +128\.8 +130\.0 +\+0\.93 %\n")
+        self.assertIn("\n0 of 2 cases up by more than 1 %, with gcc 9 x\n", text)
+
+    def test_gate_stops_more_than_one_percent(self):
+        path = self.gate_file("yield_pair 128.6", "select_2 1000")
+        status, text = self.gate(path)
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"\nyield_pair +128\.6 +130\.0 +\+1\.09 % <<<\n")
+        self.assertIn("record it with a reason", text)
+
+    def test_gate_has_nothing_to_say_about_another_compiler(self):
+        status, text = self.run_tool("--gate", self.gate_file("yield_pair 1"), "--compiler", "tcc 1")
+        self.assertEqual(status, 77, text)
+        self.assertIn("has no counts of tcc 1", text)
+
+    def test_gate_finds_the_compiler_of_the_build(self):
+        write(self.path("build/release/CMakeFiles/3.9/CMakeCCompiler.cmake"),
+              'set(CMAKE_C_COMPILER_ID "Clang")\nset(CMAKE_C_COMPILER_VERSION "14.0.6")\n')
+        path = self.gate_file("yield_pair 130")
+        write(path, f"[clang 14.0 {os.uname().machine}]\nyield_pair 130\n")
+        status, text = self.run_tool("--gate", path)
+        self.assertEqual(status, 0, text)
+
+    def test_gate_wants_a_reason_for_a_count_that_rose(self):
+        git = ["git", "-C", self.root, "-c", "user.name=x", "-c", "user.email=x@example.org"]
+        path = self.gate_file("yield_pair 120", "select_2 1000")
+        subprocess.run(git + ["init", "-q"], check=True)
+        subprocess.run(git + ["add", "bench/instructions.txt"], check=True)
+        subprocess.run(git + ["commit", "-qm", "x"], check=True)
+        for committed in (False, True):
+            self.gate_file("yield_pair 130", "select_2 990")
+            if committed:
+                subprocess.run(git + ["commit", "-qam", "x"], check=True)
+            status, text = self.gate(path)
+            self.assertEqual(status, 1, text)
+            self.assertRegex(text, r"\nraised in .* without a reason on the line: yield_pair\n")
+            self.assertIn("select_2", text)
+        subprocess.run(git + ["reset", "-q", "--hard", "HEAD~1"], check=True)
+        self.gate_file("yield_pair 130 it does more", "select_2 1000")
+        self.assertEqual(self.gate(path)[0], 0)
+
+    def test_record_keeps_the_rest_of_the_file(self):
+        path = self.gate_file("yield_pair 120", "select_2 1100 old reason")
+        status, text = self.run_tool("--record", path, "--compiler", "gcc 9 x", "--reason", "it waits")
+        self.assertEqual(status, 0, text)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        self.assertTrue(text.startswith("# About it.\n\n[cc 1.2 z80]\nselect_2 1\n[gcc 9 x]\n"), text)
+        self.assertRegex(text, r"\nyield_pair +130\.0  it waits\n")
+        self.assertRegex(text, r"\nselect_2 +1000\.0  old reason\n")
+
+    def test_record_begins_a_section(self):
+        path = self.gate_file("yield_pair 120")
+        self.assertEqual(self.run_tool("--record", path, "--compiler", "tcc 1")[0], 0)
+        with open(path, encoding="utf-8") as f:
+            self.assertRegex(f.read(), r"\n\[tcc 1\]\nselect_2 +1000\.0\n$")
+
+    def test_gate_with_an_unknown_case_is_wrong(self):
+        status, text = self.gate(self.gate_file("nonesuch 120"))
+        self.assertEqual(status, 2, text)
+        self.assertIn("not a case: nonesuch", text)
+
+    @unittest.skipUnless(shutil.which("valgrind") and shutil.which("cc"), "no valgrind or no cc")
+    def test_gate_stops_a_planted_slow_down(self):
+        """Real instructions of a real program, of which one build does 2 % more for each operation."""
+        write(self.path("case.c"), PLANTED)
+        program = self.path("build/release/bench/ccc-bench")
+        os.remove(self.path("bin/valgrind"))
+        write(self.path("bench/instructions.txt"), "[gcc 9 x]\nyield_pair 1\n")
+        path = self.path("bench/instructions.txt")
+        for turns, expected in ((100, None), (100, 0), (102, 1)):
+            subprocess.run(["cc", "-O1", f"-DTURNS={turns}", "-o", program, self.path("case.c")],
+                           check=True)
+            if expected is None:
+                self.assertEqual(self.run_tool("--record", path, "--compiler", "gcc 9 x")[0], 0)
+                continue
+            status, text = self.gate(path)
+            self.assertEqual(status, expected, text)
+
+    def test_stored_counts_are_of_cases(self):
+        tool = load()
+        with open(os.path.join(ROOT, "bench", "instructions.txt"), encoding="utf-8") as f:
+            text = f.read()
+        names = {case[0] for case in tool.CASES}
+        for compiler in re.findall(r"^\[(.+)\]$", text, re.M):
+            stored = tool.section_of(text, compiler)
+            self.assertGreater(len(stored), 15)
+            self.assertLessEqual(set(stored), names)
 
     def test_base_is_built_from_its_revision(self):
         git = ["git", "-C", self.root, "-c", "user.name=x", "-c", "user.email=x@example.org"]

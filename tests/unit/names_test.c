@@ -1,6 +1,6 @@
 /* names_test.c - name servers that do not answer, and several addresses of a name.
  * link-wrap: getaddrinfo freeaddrinfo pthread_create
- * mutate: src/io/names.c src/io/dial.c */
+ * mutate: src/io/names.c src/serve/dial.c */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>

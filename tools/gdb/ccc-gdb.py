@@ -319,7 +319,7 @@ class Snapshot:
                 f.deadline = l.at("timer.deadline", timer)
             self.read_wait(f, data, base)
         else:
-            who = l.field("wait.who", data, base)
+            who = l.field("wait.parker", data, base)
             if f.state == "running" and who not in (0, f.address):    # it runs the task it joins
                 f.wait = "task"
                 f.task = l.at("fiber.handle", who) & l["handle.id_mask"]
