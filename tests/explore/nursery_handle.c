@@ -65,9 +65,9 @@ void cc__schedule(struct cc__parker *p)
 
 int cc__nursery_spawn_joinable_copy(CCNursery *n, CCTask *out, struct cc__handles *keep,
                                     const CCTaskOptions *options, cc_task_main *main,
-                                    const void *captures, size_t size)
+                                    const void *captures, size_t size, uintptr_t place)
 {
-	(void)n, (void)out, (void)keep, (void)options, (void)main, (void)captures, (void)size;
+	(void)n, (void)out, (void)keep, (void)options, (void)main, (void)captures, (void)size, (void)place;
 	mc_fail("shim: nobody has captures");
 }
 
