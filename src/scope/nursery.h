@@ -136,4 +136,18 @@ int cc__nursery_count_in(struct cc__nursery *n, struct cc__tally *t);
 /* A child, or a daemon, has come to its end: N2, N3. */
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);
 
+/* ---- handle.c: the handles of children that a nursery keeps ---- */
+
+struct cc__handles {
+	struct cc__lock lock;
+	CCTask *task;			/* lock */
+	size_t count, reserved, room;	/* lock; count + reserved <= room */
+};
+
+/* Into the room that was reserved for it; id 0: it is not needed. */
+void cc__handles_keep(struct cc__handles *h, CCTask task);
+/* Uses up the handles that are left and frees the list.  Called when no fiber and no thread is
+ * inside of n any more. */
+void cc__nursery_drop_handles(struct cc__nursery *n);
+
 #endif
