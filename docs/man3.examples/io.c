@@ -1,5 +1,6 @@
 /* Descriptors: <ccc/io.h> and <ccc/fd.h>. */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,9 +96,32 @@ static void wait_and_read(void)
 	while ((n = read(fd[1], text, sizeof text)) < 0 && errno == EAGAIN)
 		assert(cc_wait_fd(fd[1], CC_FD_READ, CC_FOREVER) == 0);
 	assert(n == 1);
-	assert(cc_fd_forget(fd[1]) == 0);	/* before a close(2) by other code */
-	close(fd[1]);
+	assert(cc_fd_close(fd[1]) == 0);	/* ends every wait for it with EBADF */
 	assert(cc_fd_close(fd[0]) == 0);
+}
+
+static void ask_for_the_direction(void)
+{
+	unsigned ready;
+	int fd[2];
+
+	connect_two(fd);
+	assert(cc_fd_ready(fd[1], CC_FD_READ | CC_FD_WRITE, &ready, CC_FOREVER) == 0);
+	assert(ready == CC_FD_WRITE);				/* nothing to read yet */
+	assert(cc_fd_write_all(fd[0], "x", 1, NULL, CC_FOREVER) == 0);
+	assert(cc_fd_ready(fd[1], CC_FD_READ, &ready, CC_FOREVER) == 0);
+	assert(cc_fd_close(fd[1]) == 0);
+	assert(cc_fd_close(fd[0]) == 0);
+}
+
+static void open_a_file(void)
+{
+	char text[16];
+	int fd;
+
+	assert(cc_fd_open(&fd, "/dev/zero", O_RDONLY, 0) == 0);
+	assert(cc_fd_read_all(fd, text, sizeof text, NULL, CC_FOREVER) == 0);
+	assert(cc_fd_close(fd) == 0);
 }
 
 int main(void)
@@ -107,5 +131,7 @@ int main(void)
 	send_a_file();
 	end_one_direction();
 	wait_and_read();
+	ask_for_the_direction();
+	open_a_file();
 	return 0;
 }
