@@ -1,7 +1,6 @@
 /* Connections: <ccc/net.h>. */
 #include <assert.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <ccc/ccc.h>
 
@@ -41,42 +40,8 @@ static void listen_and_accept(void)
 	assert(cc_fd_close(listener) == 0);
 }
 
-/* Each socket has an address of its own; the datagram says from which it comes. */
-static void send_datagrams(void)
-{
-	char name[CC_NET_ADDRESS_SIZE], text[16];
-	CCNetAddress to, from;
-	int server, client;
-	size_t n;
-
-	assert(cc_net_bind(&server, "127.0.0.1:0", NULL) == 0);
-	assert(cc_net_bind(&client, "127.0.0.1:0", NULL) == 0);
-	assert(cc_net_local_address(server, name, sizeof name) == 0);
-	assert(cc_net_address(&to, name, cc_after(5 * CC_SEC)) == 0);
-	assert(cc_net_send_to(client, "hello", 5, &to, cc_after(5 * CC_SEC)) == 0);
-	assert(cc_net_receive_from(server, text, sizeof text, &n, &from, cc_after(5 * CC_SEC)) == 0);
-	assert(n == 5);
-	assert(cc_net_address_text(&from, name, sizeof name) == 0);	/* the client's */
-	assert(cc_fd_close(client) == 0);
-	assert(cc_fd_close(server) == 0);
-}
-
-static void pass_a_descriptor(void)
-{
-	int fd[2], passed;
-
-	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0);
-	assert(cc_net_send_fd(fd[0], 1, cc_after(5 * CC_SEC)) == 0);
-	assert(cc_net_receive_fd(fd[1], &passed, cc_after(5 * CC_SEC)) == 0);	/* of stdout */
-	assert(cc_fd_close(passed) == 0);
-	assert(cc_fd_close(fd[0]) == 0);
-	assert(cc_fd_close(fd[1]) == 0);
-}
-
 int main(void)
 {
 	listen_and_accept();
-	send_datagrams();
-	pass_a_descriptor();
 	return 0;
 }

@@ -1,7 +1,5 @@
 /* The first of several events: <ccc/select.h>, <ccc/token.h>. */
 #include <assert.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <ccc/ccc.h>
 
@@ -119,38 +117,6 @@ static void wait_for_a_token(void)
 	assert(cc_token_free(loaded) == 0);
 }
 
-/* A descriptor and a signal, as cases of a select and of a match. */
-static void wait_for_the_system(void)
-{
-	int end[2], signals, which = 0, err;
-	unsigned ready = 0;
-	sigset_t set;
-	size_t chosen;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	assert(sigprocmask(SIG_BLOCK, &set, NULL) == 0);	/* before the first thread starts */
-	assert(cc_signal_open(&signals, &set) == 0);
-	assert(pipe(end) == 0 && write(end[1], "x", 1) == 1);
-	const CCCase cases[] = {cc_case_fd(end[0], CC_FD_READ, &ready),
-	                        cc_case_signal(signals, &which)};
-
-	assert(cc_select(cases, 2, CC_FOREVER, &chosen) == 0);
-	assert(chosen == 0 && ready == CC_FD_READ);
-
-	assert(kill(getpid(), SIGUSR1) == 0);
-	cc_match(&err) {
-	cc_on_signal(signals, &which)
-		assert(which == SIGUSR1);			/* it is taken */
-	cc_on_fd(end[1], CC_FD_READ, NULL)
-		assert(0);					/* the writing end */
-	}
-	assert(err == 0);
-	assert(cc_fd_close(signals) == 0);
-	assert(cc_fd_close(end[0]) == 0);
-	assert(cc_fd_close(end[1]) == 0);
-}
-
 int main(void)
 {
 	receive_or_stop();
@@ -160,6 +126,5 @@ int main(void)
 	wait_for_a_task();
 	select_on_ends();
 	wait_for_a_token();
-	wait_for_the_system();
 	return 0;
 }

@@ -124,25 +124,6 @@ static void bring_a_backend(void)
 	assert(written == 5);
 }
 
-static void dial_and_print(void)
-{
-	char address[CC_NET_ADDRESS_SIZE], line[32];
-	CCStream *s, *peer;
-	int listener, fd;
-
-	assert(cc_net_listen(&listener, "127.0.0.1:0", NULL) == 0);
-	assert(cc_net_local_address(listener, address, sizeof address) == 0);
-	assert(cc_stream_dial(&s, address, NULL, cc_after(5 * CC_SEC)) == 0);
-	assert(cc_stream_print(s, cc_after(5 * CC_SEC), "%d bottles\n", 99) == 0);
-	assert(cc_stream_close(s, cc_after(5 * CC_SEC)) == 0);		/* sends what is printed */
-	assert(cc_net_accept(listener, &fd, cc_after(5 * CC_SEC)) == 0);
-	assert(cc_stream_open(&peer, fd) == 0);
-	assert(cc_stream_read_line(peer, line, sizeof line, NULL, cc_after(5 * CC_SEC)) == 0);
-	assert(strcmp(line, "99 bottles") == 0);
-	assert(cc_stream_close(peer, CC_NOW) == 0);
-	assert(cc_fd_close(listener) == 0);
-}
-
 int main(void)
 {
 	write_lines();
@@ -150,6 +131,5 @@ int main(void)
 	peek();
 	open_a_socket();
 	bring_a_backend();
-	dial_and_print();
 	return 0;
 }

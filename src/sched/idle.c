@@ -271,9 +271,9 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 	    cc__load(&i->sleepers, CC__RELAXED) == 0 || on_watch(i))
 		return;
 	fence_after_search(i);
-	/* Both are asked: the worker that is woken may be the second keeper, and fall asleep as that
-	 * again. */
-	if ((int)unattended(i, ops, arg) | (int)ops->left(arg))
+	/* unattended() first, because it notes timers that lack a keeper: the worker that is woken
+	 * may be the second keeper, and falls asleep as that again. */
+	if (unattended(i, ops, arg) || ops->left(arg))
 		cc__idle_wake_one(i);
 }
 
