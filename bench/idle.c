@@ -67,13 +67,13 @@ static void talk_for(cc_time span)
 	bench_check(cc_chan_free(c) == 0, "a channel is in use");
 }
 
-/* It spawns a task and computes for as long as its name says: when does the task begin?
- * With talk=50 two fibers have talked for 50 ms before that. */
+/* It computes for gap=4000 us, spawns a task and computes for as long as its name says: when does
+ * the task begin?  With talk=50 two fibers talk for 50 ms instead of the gap. */
 static void start_delay(const char *name)
 {
 	const cc_time span = atol(name + sizeof "start_delay_" - 1) * CC_MSEC;
-	const cc_time talk = bench_arg("talk", 0) * CC_MSEC;
-	const long n = bench_arg("n", talk != 0 ? 30 : 2 * CC_SEC / (4 * CC_MSEC + span));
+	const cc_time talk = bench_arg("talk", 0) * CC_MSEC, gap = bench_arg("gap", 4000) * CC_USEC;
+	const long n = bench_arg("n", talk != 0 ? 30 : 2 * CC_SEC / (gap + span));
 	cc_time *delay = bench_array(n, sizeof *delay), ns = -cc_now();
 
 	for (long i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static void start_delay(const char *name)
 		if (talk != 0)
 			talk_for(talk);
 		else
-			compute_for(4 * CC_MSEC);
+			compute_for(gap);
 		s.spawned = cc_now();
 		bench_spawn(&task, begins, &s);
 		compute_for(span);

@@ -167,6 +167,7 @@ static struct block **place_of(struct memory *m, uint64_t address)
 static struct block *block_at(struct memory *m, uint64_t address)
 {
 	struct block **at, *b;
+	bool all;
 
 	if (m->cache == NULL && (m->cache = calloc(BUCKETS, sizeof *m->cache)) == NULL)
 		return NULL;
@@ -175,11 +176,9 @@ static struct block *block_at(struct memory *m, uint64_t address)
 		return *at;
 	b->next = NULL;
 	b->address = address;
-	b->there[0] = memory_read(m, address, b->bytes, BLOCK);
-	memset(b->there, b->there[0], sizeof b->there);
-	for (unsigned i = 0; !b->there[0] && i < BLOCK_PAGES; i++)
-		if (memory_read(m, address + i * PAGE, b->bytes + i * PAGE, PAGE))
-			b->there[i] = true;
+	all = memory_read(m, address, b->bytes, BLOCK);
+	for (unsigned i = 0; i < BLOCK_PAGES; i++)
+		b->there[i] = all || memory_read(m, address + i * PAGE, b->bytes + i * PAGE, PAGE);
 	return *at = b;
 }
 

@@ -132,7 +132,7 @@ bool read_fiber_wait(struct reader *r, struct fiber *f)
 		f->deadline = deadline_of(r, f, f->stack + field(o, l->stack_alarm));
 		return read_wait(r, f, o + l->stack_wait.value);
 	}
-	who = field(o + l->stack_wait.value, l->wait_who);
+	who = field(o + l->stack_wait.value, l->wait_parker);
 	if (f->state == STATE_RUNNING && who != 0 && who != f->address) {	/* it runs the task it joins */
 		f->wait = WAIT_TASK;
 		f->task = id_in(r, who);

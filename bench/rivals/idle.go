@@ -1,6 +1,6 @@
 // idle.go - the cases of bench/idle.c in Go: how soon a goroutine starts behind one that
-// computes, and what a request a millisecond costs.  `idle CASE [n=N] [talk=MS] [workers=N]`
-// prints the figures as one line of JSON.
+// computes, and what a request a millisecond costs.  `idle CASE [n=N] [gap=US] [talk=MS]
+// [workers=N]` prints the figures as one line of JSON.
 package main
 
 import (
@@ -59,7 +59,8 @@ func startDelay(name string) {
 	}
 	span := time.Duration(ms) * time.Millisecond
 	talk := time.Duration(argument("talk", 0)) * time.Millisecond
-	n := int(2 * time.Second / (4*time.Millisecond + span))
+	gap := time.Duration(argument("gap", 4000)) * time.Microsecond
+	n := int(2 * time.Second / (gap + span))
 	if talk != 0 {
 		n = 30
 	}
@@ -70,7 +71,7 @@ func startDelay(name string) {
 		if talk != 0 {
 			talkFor(talk)
 		} else {
-			computeFor(4 * time.Millisecond)
+			computeFor(gap)
 		}
 		spawned := time.Now()
 		go func() { begun <- time.Now() }()
@@ -146,7 +147,7 @@ func timers1k() {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: idle CASE [n=N] [talk=MS] [workers=N]")
+		fmt.Fprintln(os.Stderr, "usage: idle CASE [n=N] [gap=US] [talk=MS] [workers=N]")
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(argument("workers", runtime.NumCPU()))

@@ -61,18 +61,50 @@ static int say_text(struct client *c, const char *text)
 	return say(c, text, strlen(text));
 }
 
-static int say_number(struct client *c, char mark, int64_t value)
-{
-	char text[32];
+enum { NUMBER_SIZE = 24 };
 
-	return say(c, text, (size_t)snprintf(text, sizeof text, "%c%" PRId64 "\r\n", mark, value));
+/* "$12\r\n", for example, at `at`, which has NUMBER_SIZE bytes.  Returns its length.  (printf was
+ * 6 % of the server's time.) */
+static size_t put_number(char *at, char mark, int64_t value)
+{
+	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char digits[NUMBER_SIZE];
+	size_t n = 0, size = 0;
+
+	do
+		digits[n++] = (char)('0' + rest % 10);
+	while ((rest /= 10) != 0);
+	at[size++] = mark;
+	if (value < 0)
+		at[size++] = '-';
+	for (; n > 0; n--)
+		at[size++] = digits[n - 1];
+	memcpy(at + size, "\r\n", 2);
+	return size + 2;
 }
 
+static int say_number(struct client *c, char mark, int64_t value)
+{
+	char text[NUMBER_SIZE];
+
+	return say(c, text, put_number(text, mark, value));
+}
+
+/* A short one in one piece. */
 static int say_bulk(struct client *c, const char *text, size_t size)
 {
-	cc_try(say_number(c, '$', (int64_t)size));
-	cc_try(say(c, text, size));
-	return say(c, "\r\n", 2);
+	char whole[NUMBER_SIZE + SMALL + 2];
+	size_t head;
+
+	if (size > SMALL) {
+		cc_try(say_number(c, '$', (int64_t)size));
+		cc_try(say(c, text, size));
+		return say(c, "\r\n", 2);
+	}
+	head = put_number(whole, '$', (int64_t)size);
+	memcpy(whole + head, text, size);
+	memcpy(whole + head + size, "\r\n", 2);
+	return say(c, whole, head + size + 2);
 }
 
 /* The value is copied under the lock and sent after it, because sending may wait. */
@@ -91,10 +123,8 @@ static int say_value(struct client *c, struct resp_arg key)
 			memcpy(copy, (*at)->bytes + key.size, size);
 	}
 	cc_mutex_unlock(&d->lock);
-	if (at == NULL)
-		return say_text(c, "$-1\r\n");
-	if (copy == NULL)
-		return say_text(c, "-ERR no memory\r\n");
+	if (at == NULL || copy == NULL)
+		return say_text(c, at == NULL ? "$-1\r\n" : "-ERR no memory\r\n");
 	err = say_bulk(c, copy, size);
 	if (copy != small)
 		free(copy);

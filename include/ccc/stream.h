@@ -27,6 +27,7 @@
 
 #include <ccc/base.h>
 #include <ccc/fd.h>
+#include <ccc/net.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,18 @@ typedef struct CCStreamBackend {
  *
  * Any thread.  Never parks. */
 CC_API CC_MUST_CHECK int cc_stream_open(CCStream **stream, int fd);
+
+/* Connects to `address` as cc_net_dial does, and opens a stream over the socket.  `options` may be
+ * NULL.
+ *
+ *      cc_try(cc_stream_dial(&s, "localhost:7", NULL, cc_after(5 * CC_SEC)));
+ *
+ * Returns 0, or the errors of cc_net_dial and cc_stream_open.
+ * After an error there is neither a stream nor a socket.
+ *
+ * Any thread.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_stream_dial(CCStream **stream, const char *address,
+                                        const CCNetOptions *options, cc_time deadline);
 
 /* Makes two streams that are connected in memory and stores them in ends[0] and ends[1]: what is
  * written to one is read from the other.  `size` bytes in each direction are stored before a writer
@@ -213,6 +226,15 @@ CC_API int cc_stream_consume(CCStream *stream, size_t size);
  * One writer at a time.  May park.  Cancellation point. */
 CC_API CC_MUST_CHECK int cc_stream_write(CCStream *stream, const void *buffer, size_t size,
                                          size_t *count, cc_time deadline);
+
+/* Writes the text that printf(3) makes of `format`, as cc_stream_write does.
+ *
+ * Returns 0, or an error of cc_stream_write; EINVAL if printf refuses the format.
+ * After an error a part of the text may have been accepted.
+ *
+ * One writer at a time.  May park.  Cancellation point. */
+CC_API CC_MUST_CHECK int cc_stream_print(CCStream *stream, cc_time deadline, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Sends what earlier writes have left in the buffer, waiting until `deadline` for room.
  *

@@ -71,7 +71,7 @@ static void announce_branches(struct cc__worker *w, struct cc__branches *p)
 	/* Relaxed: a heuristic; a worker that falls asleep meanwhile sleeps on watch. */
 	if (__builtin_expect(cc__load(&w->idle->sleepers, CC__RELAXED) != 0, 0) &&
 	    !cc__idle_watched(w->idle, 1))
-		cc__idle_call(w->idle);
+		cc__worker_wake_another(w);
 }
 
 struct cc__branches *cc__branches_begin(bool *nested)

@@ -271,9 +271,9 @@ void cc__idle_found(struct cc__idle *i, const struct cc__idle_ops *ops, void *ar
 	    cc__load(&i->sleepers, CC__RELAXED) == 0 || on_watch(i))
 		return;
 	fence_after_search(i);
-	/* Both are asked: the worker that is woken may be the second keeper, and fall asleep as that
-	 * again. */
-	if (unattended(i, ops, arg) | ops->left(arg))
+	/* unattended() first, because it notes timers that lack a keeper: the worker that is woken
+	 * may be the second keeper, and falls asleep as that again. */
+	if (unattended(i, ops, arg) || ops->left(arg))
 		cc__idle_wake_one(i);
 }
 
@@ -317,7 +317,7 @@ static bool become_second(struct cc__idle *i, unsigned number)
 }
 
 /* When a keeper looks next, the second one if `late` is not 0, and which timers rely on it. */
-static cc_time keep(struct cc__nap *mine, cc_time deadline, cc_time first, cc_time late)
+static cc_time keep_timers(struct cc__nap *mine, cc_time deadline, cc_time first, cc_time late)
 {
 	const cc_time until = late == 0 ? cc__earlier(deadline, first) : first;
 
@@ -392,7 +392,7 @@ enum cc__awake cc__idle_sleep(struct cc__idle *i, unsigned number, uint64_t snap
 		cc_time deadline = cc__from_now(keeper != 0 ? cc__earlier(watch, most) : most);
 
 		if (keeper != 0 || second)
-			deadline = keep(mine, deadline, ops->deadline(arg), second ? i->late : 0);
+			deadline = keep_timers(mine, deadline, ops->deadline(arg), second ? i->late : 0);
 		how = polls ? sleep_in_poller(mine, ops->poller, arg, deadline)
 		            : sleep_on_word(mine, deadline);
 	} else if (polls) {

@@ -22,6 +22,9 @@
 #define SPIN_LEAST (2 * CC_USEC)
 #define SPIN_MOST (30 * CC_USEC)
 #define SLEEP_COST (150 * CC_USEC)
+/* A worker that picks fibers less often than that is away: a worker that is woken for what it leaves
+ * in its queue comes sooner. */
+#define AWAY (50 * CC_USEC)
 /* From one look to the next. */
 #define LOOK_EVERY (1 * CC_USEC)
 /* On watch: the first sleep, doubled each time up to the last, or to config.idle_wait. */
@@ -298,7 +301,7 @@ static void count_sleep(struct cc__worker *w, uint64_t snapshot, enum cc__awake 
 static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watch)
 {
 	const cc_time until = cc__earlier(cc__worker_age_stacks(w), w->retire_at);
-	const cc_time begin = cc__now();
+	const cc_time begin = w->slept_at = cc__now();
 	enum cc__awake how;
 	cc_time now;
 
@@ -309,6 +312,7 @@ static enum cc__awake doze(struct cc__worker *w, uint64_t snapshot, cc_time watc
 	CC_POINT("worker.before_sleep", w);
 	how = cc__idle_sleep(w->sched->idle, w->id - 1, snapshot, &ops, w, watch,
 	                     until == CC_FOREVER ? CC_FOREVER : until - begin);
+	CC_POINT("worker.awake", w);
 	cc__coarse_set(now = cc__now());	/* the monitor may have slept, too */
 	cc__sysmon_poke(&w->sched->sysmon);
 	CC__EVENT(CC__EV_AWAKE, w, w->id, how);
@@ -351,9 +355,46 @@ static bool ended(struct cc__sched *s)
 	return cc__load(&s->stopping, CC__ACQUIRE) == CC__ENDING || agree_to_end(s);
 }
 
+/* The worker that has woken w, as far as w can tell: the last that woke one since w fell asleep;
+ * NULL: it was not for a push. */
+static const struct cc__worker *caller_of(const struct cc__worker *w)
+{
+	const struct cc__sched *s = w->sched;
+	const struct cc__worker *last = NULL;
+	cc_time at, latest = w->slept_at;
+
+	for (unsigned i = 0; i < workers_of(s); i++)
+		/* Relaxed: a hint. */
+		if (s->worker[i] != w &&
+		    (at = cc__load(&s->worker[i]->called_at, CC__RELAXED)) > latest) {
+			latest = at;
+			last = s->worker[i];
+		}
+	return last;
+}
+
+/* The system took long to run w, and the worker that has woken it was away for most of that time: it
+ * cannot be told from that what w would have found in time. */
+static bool came_too_late(const struct cc__worker *w, cc_time now)
+{
+	const struct cc__worker *caller = caller_of(w);
+	cc_time late;
+	uint64_t picks;
+
+	if (caller == NULL)
+		return false;
+	/* Relaxed, all: hints. */
+	late = now - cc__load(&caller->called_at, CC__RELAXED);
+	picks = cc__load(&caller->picks, CC__RELAXED) -
+	        cc__load(&caller->called_picks, CC__RELAXED);
+	return late >= SLEEP_COST && (cc_time)picks * AWAY < late;
+}
+
 static void woken_in_vain(struct cc__worker *w)
 {
 	cc__count(&w->counters.vain);
+	if (came_too_late(w, cc__now()))
+		return;
 	cc__idle_wake_was(w->sched->idle, false);
 	w->doubt = true;
 }

@@ -8,7 +8,6 @@
 #include "os/where.h"
 #include "task/local.h"
 #include "sched/spawn.h"
-#include "scope/handle.h"
 #include "wait/thread.h"
 
 static struct cc__nursery *inside_of(CCNursery *n)
@@ -196,6 +195,15 @@ __attribute__((noinline, cold)) int cc__nursery_unstarted(CCNursery *nursery, in
 
 /* ---- what a child runs ---- */
 
+/* The child's function has returned, and something is left in its slot. */
+static __attribute__((noinline)) void tidy(const struct cc__fiber *f, struct cc__member **slot,
+                                           const struct cc__member *m)
+{
+	cc__locals_end(slot);
+	if (*slot != m)
+		cc__fiber_left_open(f);
+}
+
 /* What it was spawned for, as somebody inside of n. */
 static int run(struct cc__nursery *n, struct cc__child *child)
 {
@@ -208,7 +216,7 @@ static int run(struct cc__nursery *n, struct cc__child *child)
 	cc__member_enter(&m, &n->scope, &f->parker, slot);
 	result = child->main(child->arg);
 	if (__builtin_expect(*slot != &m, 0))
-		cc__locals_end(slot);
+		tidy(f, slot, &m);
 	cc__member_leave(&m, slot);
 	return result;
 }

@@ -183,7 +183,7 @@ def programs(doc, folder, least):
 
 
 def cookbook(doc):
-    programs(doc, "cookbook", 12)
+    programs(doc, "cookbook", 14)
 
 
 def examples(doc):

@@ -8,7 +8,7 @@
  * The descriptor is a foreign one: registered for one shot at each wait.  poll_edge.c has the others.
  *
  * defines: CC__FD_WORDS=4
- * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/wait_fd.c io/poll_case.c */
+ * sources: base/lock.c wait/wait.c wait/thread.c wait/cancel.c base/slab.c io/poll.c io/bell.c io/fd_word.c io/use.c io/wait_fd.c io/poll_case.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB
@@ -16,7 +16,12 @@
 #include "shim_wait.h"
 #include "io/poll.h"
 #include "io/poll_case.h"
+#include "io/use.h"
 #include "io/wait_fd.h"
+#include "os/io.h"
+
+#include <ccc/io.h>
+#include <ccc/task.h>
 
 static struct cc__poll *here;	/* of the cases of a select */
 
@@ -530,6 +535,76 @@ THREAD_SCENARIO(poll_thread_is_cancelled, .body = {read_in_a_scope, cancel, ring
 THREAD_SCENARIO(poll_thread_is_cancelled_or_ready, .weak = 1,
                 .body = {read_in_a_scope, cancel, become_readable_in_poll2},
                 .outcomes = "cancelled ready")
+
+/* ---- a thread, and a close by the library ---- */
+
+int cc__io_close(int fd)
+{
+	(void)fd;
+	kernel_change(ARMED, CLOSED);
+	return 0;
+}
+
+int cc_sleep_until(cc_time when)
+{
+	(void)when;
+	mc_fail("poll: a shortage");
+}
+
+static int look_at_kernel(void)
+{
+	const uint32_t w = kernel_look();
+
+	return w & CLOSED ? EBADF : (w & READY) >> 2 & CC_FD_READ ? 0 : EAGAIN;
+}
+
+static void thread_reads_until(cc_time deadline)
+{
+	uint32_t token;
+	int err;
+
+	be_thread();
+	do {
+		token = cc__use_generation(FD);
+		if ((err = look_at_kernel()) != EAGAIN)
+			break;
+	} while ((err = cc__use_wait(FD, CC_FD_READ, deadline, token)) == 0);
+	got[mc_self()] = err;
+}
+
+static void thread_reads(void)
+{
+	thread_reads_until(CC_FOREVER);
+}
+
+static void thread_reads_a_second(void)
+{
+	thread_reads_until(cc__now() + CC_SEC);
+}
+
+static void close_by_library(void)
+{
+	MC_ASSERT(cc_fd_close(FD) == 0);
+}
+
+static void thread_outcome(void)
+{
+	check_threads_at_rest();
+	mc_outcome("%s", got[0] == 0       ? "ready"
+	                 : got[0] == EBADF ? "closed"
+	                                   : "late");
+}
+
+#define USE_SCENARIO(name, ...) \
+	SCENARIO(name, .init = make_for_late_ring, .spurious = MC_NONE, .timeouts = 1, \
+	         .final = thread_outcome, __VA_ARGS__)
+
+USE_SCENARIO(poll_thread_close, .body = {thread_reads, close_by_library}, .outcomes = "closed")
+USE_SCENARIO(poll_thread_close_or_ready, .weak = 1,
+             .body = {thread_reads, close_by_library, become_readable_in_poll2},
+             .outcomes = "closed ready")
+USE_SCENARIO(poll_thread_close_or_deadline, .weak = 1,
+             .body = {thread_reads_a_second, close_by_library}, .outcomes = "closed late")
 
 /* ---- two cases of one select ---- */
 

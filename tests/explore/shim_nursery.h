@@ -30,6 +30,11 @@ void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
 	mc_fail("shim: there is no worker");
 }
 
+void cc__worker_schedule_new(struct cc__fiber *f)
+{
+	cc__schedule(&f->parker);
+}
+
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg, uintptr_t place)
 {
@@ -41,6 +46,12 @@ void cc__sched_child_ended(struct cc__below *p, struct cc__child *c, int result)
 {
 	(void)p, (void)c, (void)result;
 	mc_fail("shim: nothing is run in place");
+}
+
+_Noreturn void cc__fiber_left_open(const struct cc__fiber *f)
+{
+	(void)f;
+	mc_fail("shim: a task left a nursery open");
 }
 
 void cc__locals_end(struct cc__member **place)

@@ -187,7 +187,7 @@ static void two_yielders(void)
 	spawn(yield_twice);
 }
 FIBER_SCENARIO(fiber_yield_and_thief, .init = two_yielders, .body = {worker, worker})
-/* covers: RES-57/m, SCH-08/m, LIF-15/m, LIF-16/m */
+/* covers: RES-57/m, LIF-15/m, LIF-16/m */
 FIBER_SCENARIO(fiber_yield_and_two_thieves, .init = two_yielders, .body = {worker, worker, worker})
 
 /* A yielding and a parking fiber settle each other. */

@@ -817,6 +817,16 @@ static int make_dial(struct scene *s, cc_time deadline)
 	CHECK_EQ(cc_net_local_address(s->fd[0], text, sizeof text), 0);
 	return cc_net_dial(&fd, text, NULL, deadline);
 }
+static int make_stream_dial(struct scene *s, cc_time deadline)
+{
+	char text[CC_NET_ADDRESS_SIZE];
+	CCStream *stream;
+
+	CHECK_EQ(cc_net_local_address(s->fd[0], text, sizeof text), 0);
+	return cc_stream_dial(&stream, text, NULL, deadline);
+}
+ALL_COLUMNS(stream_dial, .open = open_busy_tcp, .make = make_stream_dial, .close = close_busy,
+            .unlisted = true)
 ALL_COLUMNS(net_accept, .open = open_listener, .make = make_accept, .close = close_pipe,
             .unlisted = true)
 ALL_COLUMNS(net_dial, .open = open_busy_tcp, .make = make_dial, .close = close_busy,
@@ -1083,6 +1093,16 @@ static int make_stream_flush(struct scene *s, cc_time deadline)
 	return cc_stream_flush(s->stream[1], deadline);
 }
 
+/* More than the stream keeps. */
+static int make_stream_print(struct scene *s, cc_time deadline)
+{
+	int err = 0;
+
+	while (err == 0)
+		err = cc_stream_print(s->stream[1], deadline, "%0*d", 10000, 1);
+	return err;
+}
+
 static int make_stream_shutdown(struct scene *s, cc_time deadline)
 {
 	return cc_stream_shutdown(s->stream[1], deadline);
@@ -1106,6 +1126,8 @@ ALL_COLUMNS(stream_read_line, .open = open_stream, .make = make_stream_read_line
 ALL_COLUMNS(stream_peek, .open = open_stream, .make = make_stream_peek, .close = close_stream,
             .unlisted = true)
 ALL_COLUMNS(stream_write, .open = open_stream, .make = make_stream_write, .close = close_stream,
+            .unlisted = true)
+ALL_COLUMNS(stream_print, .open = open_full_stream, .make = make_stream_print, .close = close_stream,
             .unlisted = true)
 ALL_COLUMNS(stream_flush, .open = open_full_stream, .make = make_stream_flush,
             .close = close_stream, .unlisted = true)

@@ -183,7 +183,7 @@ static int play(void *arg)
 	return 0;
 }
 
-TEST(pairs_with_deadlines_play_to_the_end)	/* covers: WKG-07/s, RES-17/s */
+TEST(pairs_with_deadlines_play_to_the_end)	/* covers: RES-17/s */
 {
 	static const cc_time waits[] = {CC_FOREVER, USUAL};
 
@@ -279,6 +279,7 @@ TEST(bursts_find_workers_awake_or_wake_them)	/* covers: WKG-07/s, SCH-77/s */
 {
 	struct office o = {.rt = workers_new(WORKERS, CC_FOREVER)};
 
+	jitter_at("worker.before_sleep", 4);
 	for (unsigned i = 1; i <= rounds() + 20; i++) {
 		CHECK_EQ(cc_task_spawn(o.rt, NULL, NULL, spread, &o), 0);
 		if (i % 4 == 0)
@@ -287,6 +288,7 @@ TEST(bursts_find_workers_awake_or_wake_them)	/* covers: WKG-07/s, SCH-77/s */
 			TEST_UNTIL(cc__load(&o.spawned, CC__ACQUIRE) >= i * CROWD / 2);
 	}
 	TEST_UNTIL(cc__load(&o.spawned, CC__ACQUIRE) == (rounds() + 20) * CROWD);
+	jitter_at(NULL, 1);
 	CHECK_EQ(cc_runtime_free(o.rt), 0);
 }
 

@@ -513,7 +513,7 @@ TEST(open_nursery_must_not_be_forgotten)
 	} ways[] = {
 	    {destroy_open, "destroyed while it is open"},
 	    {task_ends_with_open, "ended with a nursery open"},
-	    {child_ends_with_open, "with an inner one open"},
+	    {child_ends_with_open, "ended with a nursery open"},
 	    {end_after_return, "the program ends with the nursery at 0x"},
 	    {end_after_return_with_locals, "the program ends with the nursery at 0x"},
 	};

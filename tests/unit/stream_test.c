@@ -521,3 +521,55 @@ TEST(errors_of_a_backend_are_passed_on)
 	CHECK_EQ(cc_stream_new(&s, &b, &object), 0);
 	CHECK_EQ(cc_stream_close(s, CC_FOREVER), EIO);
 }
+
+/* ---- two steps in one ---- */
+
+TEST(print_writes_short_and_long_text)
+{
+	static char text[6000];
+	CCStream *s[2];
+	size_t n;
+
+	CHECK_EQ(cc_stream_pair(s, sizeof text), 0);
+	CHECK_EQ(cc_stream_print(s[0], CC_NOW, "%d %s\n", 42, "short"), 0);
+	CHECK_EQ(cc_stream_print(s[0], CC_NOW, "%0*d\n", 5000, 7), 0);
+	CHECK_EQ(cc_stream_flush(s[0], CC_NOW), 0);
+	CHECK_EQ(cc_stream_read_line(s[1], text, sizeof text, &n, CC_NOW), 0);
+	CHECK_STR(text, "42 short");
+	CHECK_EQ(cc_stream_read_line(s[1], text, sizeof text, &n, CC_NOW), 0);
+	CHECK_EQ(n, 5000);
+	CHECK(text[0] == '0' && text[4999] == '7');
+	cc__store(&refused, 1, CC__RELAXED);
+	CHECK_EQ(cc_stream_print(s[0], CC_NOW, "%0*d", 5000, 7), ENOMEM);
+	CHECK_EQ(cc_stream_close(s[0], CC_NOW), 0);
+	CHECK_EQ(cc_stream_close(s[1], CC_NOW), 0);
+}
+
+TEST(dial_opens_a_stream_or_leaves_nothing)
+{
+	char at[CC_NET_ADDRESS_SIZE];
+	CCStream *s, *peer;
+	int listener, fd;
+	char c = 0;
+
+	REQUIRE_EQ(cc_net_listen(&listener, "127.0.0.1:0", NULL), 0);
+	CHECK_EQ(cc_net_local_address(listener, at, sizeof at), 0);
+	CHECK_EQ(cc_stream_dial(&s, at, NULL, CC_FOREVER), 0);
+	CHECK_EQ(cc_net_accept(listener, &fd, CC_FOREVER), 0);
+	CHECK_EQ(cc_stream_open(&peer, fd), 0);
+	CHECK_EQ(cc_stream_print(s, CC_FOREVER, "x"), 0);
+	CHECK_EQ(cc_stream_close(s, CC_FOREVER), 0);
+	CHECK_EQ(cc_stream_read(peer, &c, 1, NULL, CC_FOREVER), 0);
+	CHECK_EQ(c, 'x');
+	CHECK_EQ(cc_stream_read(peer, &c, 1, NULL, CC_FOREVER), EPIPE);
+	CHECK_EQ(cc_stream_close(peer, CC_FOREVER), 0);
+
+	cc__store(&refused, 1, CC__RELAXED);
+	CHECK_EQ(cc_stream_dial(&s, at, NULL, CC_FOREVER), ENOMEM);
+	CHECK_EQ(cc_net_accept(listener, &fd, CC_FOREVER), 0);
+	CHECK_EQ(cc_fd_read(fd, &c, 1, NULL, CC_FOREVER), EPIPE);	/* it was closed */
+	CHECK_EQ(cc_fd_close(fd), 0);
+	CHECK_EQ(cc_fd_close(listener), 0);
+	CHECK_EQ(cc_stream_dial(&s, at, NULL, CC_FOREVER), ECONNREFUSED);
+	CHECK_EQ(cc_stream_dial(NULL, at, NULL, CC_FOREVER), EINVAL);
+}

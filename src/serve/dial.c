@@ -8,6 +8,7 @@
  * address is also tried again after a span that doubles. */
 #include <ccc/fd.h>
 #include <ccc/select.h>
+#include <ccc/stream.h>
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -40,7 +41,7 @@ static int connect_to(int fd, const struct cc__address *a, cc_time deadline)
 	return err;
 }
 
-static int open_for(int *fd, const struct cc__address *a, const CCNetOptions *o)
+static int open_towards(int *fd, const struct cc__address *a, const CCNetOptions *o)
 {
 	const int family = a->any.sa_family;
 	const int type = o->datagram != 0 ? SOCK_DGRAM : SOCK_STREAM;
@@ -57,7 +58,7 @@ static int dial_one(int *out, const struct cc__address *a, const CCNetOptions *o
 {
 	int fd, err;
 
-	if ((err = open_for(&fd, a, o)) != 0)
+	if ((err = open_towards(&fd, a, o)) != 0)
 		return err;
 	if ((err = connect_to(fd, a, deadline)) == 0)
 		*out = fd;
@@ -127,7 +128,7 @@ static bool start_next(struct race *r)
 	int err;
 
 	new->to = r->at[r->next++];
-	if ((err = open_for(&new->fd, new->to, r->options)) != 0) {
+	if ((err = open_towards(&new->fd, new->to, r->options)) != 0) {
 		r->error = err;
 		return false;
 	}
@@ -212,6 +213,20 @@ int cc_net_dial(int *fd, const char *address, const CCNetOptions *options, cc_ti
 		return err;
 	return list.count == 1 ? dial_one(fd, &list.at[0], o, deadline)
 	                       : dial_first(fd, &list, o, deadline);
+}
+
+int cc_stream_dial(CCStream **stream, const char *address, const CCNetOptions *options,
+                   cc_time deadline)
+{
+	int fd, err;
+
+	if (stream == NULL)
+		return EINVAL;
+	if ((err = cc_net_dial(&fd, address, options, deadline)) != 0)
+		return err;
+	if ((err = cc_stream_open(stream, fd)) != 0)
+		cc_fd_close(fd);
+	return err;
 }
 
 int cc_net_address(CCNetAddress *address, const char *text, cc_time deadline)
