@@ -6,7 +6,6 @@
 
 #include "chan/buffered.h"
 #include "chan/locked.h"
-#include "chan/progress.h"
 #include "chan/watch.h"
 #include "os/fork.h"
 #include "wait/thread.h"
@@ -219,6 +218,15 @@ static int do_noted(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 	cc__chan_done(c, way, deadline == CC_NOW, began, result);
 	cc__chan_leave(c);
 	return result;
+}
+
+void cc__chan_count(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	/* Relaxed, both: only the thread writes it, and it is a count. */
+	if (t != NULL)
+		cc__store(&t->operations, cc__load(&t->operations, CC__RELAXED) + 1, CC__RELAXED);
 }
 
 static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)

@@ -60,7 +60,7 @@ struct cc__pulse {
 	uint64_t beats;			/* picks and serves, when it last looked */
 	cc_time since;			/* how long they have been that */
 	bool stuck, told;		/* found so, and said so, since then */
-	bool asked;			/* channels count for it (stall.h), ... */
+	bool asked;			/* channels count for it (M7), ... */
 	uint64_t operations;		/* ... its operations before that, ... */
 	int64_t waited;			/* ... and how long it had waited for a CPU */
 	cc_time kept;			/* without known progress, in ticks of the monitor */
@@ -115,7 +115,6 @@ struct cc__worker {
 	cc__a64 picks;			/* fibers it claimed */
 	cc__a64 serves;			/* times that it looked what others have for it */
 	cc__a64 moved;			/* queued here, but from another queue */
-	cc__a64 operations;		/* of channels; counted while a monitor asks */
 	cc__a32 number;			/* of its thread in the kernel; 0: not known yet */
 	cc__a64 spawned, finished;
 	CC__ATOMIC(cc_time) called_at;	/* when it last woke a worker for what it had pushed ... */

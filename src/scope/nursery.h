@@ -106,6 +106,13 @@ int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline);
  * ended. */
 const void *cc__child_function(const struct cc__child *child);
 
+/* capture.c: the functions that a child with captures begins with, by the place of its captures; for
+ * the description of the process. */
+struct cc__capture_calls {
+	cc_task_main *in_frame, *in_piece, *in_memory;
+};
+extern const struct cc__capture_calls cc__capture_calls;
+
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
 

@@ -125,6 +125,9 @@ UNUSED(unsigned, cc__timers_run, struct cc__timers *h, cc_time now, unsigned mos
 UNUSED(void, cc__worker_fire, void *object, uint64_t value)
 UNUSED(bool, cc__idle_wake, struct cc__idle *i, unsigned number)
 UNUSED(void, cc__idle_wake_one, struct cc__idle *i)
+UNUSED(struct cc__usage, cc__usage_of, uint32_t number)
+UNUSED(bool, cc__copy_if_mapped, void *to, const void *from, size_t size)
+UNUSED(void, cc__place_write, uintptr_t place, char *text, size_t size)
 
 /* ---- who takes part ---- */
 

@@ -216,6 +216,11 @@ void cc__thread_prompt(void)
 {
 }
 
+uint32_t cc__thread_number(void)
+{
+	return 1;
+}
+
 void cc__thread_yield(void)
 {
 	cc__relax();
