@@ -6,7 +6,6 @@
 
 #include "chan/buffered.h"
 #include "chan/locked.h"
-#include "chan/progress.h"
 #include "chan/watch.h"
 #include "os/fork.h"
 #include "wait/thread.h"
@@ -221,6 +220,15 @@ static int do_noted(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 	return result;
 }
 
+void cc__chan_count(void)
+{
+	struct cc__thread *t = cc__tls_get();
+
+	/* Relaxed, both: only the thread writes it, and it is a count. */
+	if (t != NULL)
+		cc__store(&t->operations, cc__load(&t->operations, CC__RELAXED) + 1, CC__RELAXED);
+}
+
 static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
 	const unsigned watch = cc__chan_watch(c);
@@ -325,7 +333,7 @@ int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
  * that no register is saved for it. */
 static inline int send_by_ring(CCChan *c, const void *item, size_t size)
 {
-	const enum cc__ring_answer a = cc__buffered_send_first(c, item, size);
+	const enum cc__ring_answer a = cc__ring_send_first(cc__ring_of(c), item, size);
 
 	if (__builtin_expect(a != CC__RING_OK, 0))
 		return cc__buffered_send_on(c, (void *)(uintptr_t)item, a);
@@ -336,7 +344,7 @@ static inline int send_by_ring(CCChan *c, const void *item, size_t size)
 
 static inline int recv_by_ring(CCChan *c, void *item, size_t size)
 {
-	const enum cc__ring_answer a = cc__buffered_recv_first(c, item, size);
+	const enum cc__ring_answer a = cc__ring_recv_first(cc__ring_of(c), item, size);
 
 	if (__builtin_expect(a != CC__RING_OK, 0))
 		return cc__buffered_recv_on(c, item, a);

@@ -174,6 +174,9 @@ static inline unsigned cc__chan_watch(const CCChan *c)
 	return cc__glance(&c->watch);
 }
 
+/* An operation of the calling thread has succeeded while a monitor asks (progress.h). */
+void cc__chan_count(void);
+
 /* Set it, unless there is one; take it back, if it is that one. */
 void cc__chan_guard(CCChan *c, struct cc__guard *g);
 void cc__chan_unguard(CCChan *c, const struct cc__guard *g);

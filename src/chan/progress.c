@@ -1,21 +1,11 @@
 /* progress.c - channels count what they do while a monitor asks. */
 #include "chan/progress.h"
 
-#include "chan/buffered.h"
-#include "chan/locked.h"
 #include "chan/settings.h"
-#include "sched/worker.h"
+#include "sched/sysmon.h"
 
 static cc__a32 probes;	/* monitors that ask */
 static cc__a32 begun;	/* for tests */
-
-void cc__chan_count(void)
-{
-	struct cc__worker *w = cc__worker_here();
-
-	if (w != NULL)
-		cc__count(&w->operations);
-}
 
 void cc__chan_choose_way(CCChan *c)
 {
@@ -44,15 +34,17 @@ static bool choose_again(void *head, void *unused)
 }
 
 /* `on` once for each monitor that asks, and then off. */
-static void probe(bool on)
+static void count_for_monitor(bool on)
 {
 	/* Relaxed, both: the locks of the channels order it. */
+	static const struct cc__chan_kind *const kinds[] = {&cc__buffered, &cc__locked, &cc__broadcast,
+	                                                    &cc__subscribed};
 	const uint32_t before = on ? cc__add(&probes, 1, CC__RELAXED) : cc__sub(&probes, 1, CC__RELAXED);
 
 	if (before != (on ? 0 : 1))
 		return;
-	cc__slab_walk(cc__buffered.heads, choose_again, NULL);
-	cc__slab_walk(cc__locked.heads, choose_again, NULL);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		cc__slab_walk(kinds[i]->heads, choose_again, NULL);
 	cc__add(&begun, on, CC__RELEASE);	/* Release: to cc__chan_probed */
 }
 
@@ -63,10 +55,10 @@ uint32_t cc__chan_probes(void)
 
 uint32_t cc__chan_probed(void)
 {
-	return cc__load(&begun, CC__ACQUIRE);	/* Acquire: from probe */
+	return cc__load(&begun, CC__ACQUIRE);	/* Acquire: from count_for_monitor */
 }
 
 __attribute__((constructor)) static void probe_for_monitors(void)
 {
-	cc__sysmon_probe = probe;
+	cc__sysmon_probe = count_for_monitor;
 }

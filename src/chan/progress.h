@@ -2,7 +2,7 @@
  *
  * PROGRESS-1  The fast paths of channels count nothing.  While a monitor asks, every channel has the
  *             bit CC__CHAN_PROBED and no fast path, and each operation that succeeds adds one to the
- *             `operations` of the worker that makes it.
+ *             `operations` of the thread that makes it.
  * PROGRESS-2  The bit and the ways change together, under the channel's lock, and only in a head that
  *             is a channel: so a head that is freed, or made again, gets neither of them by mistake.
  *             An operation may have read the old ones: both ways do the same.
@@ -13,8 +13,6 @@
 
 #include "chan/chan.h"
 
-/* An operation of the calling thread has succeeded. */
-void cc__chan_count(void);
 /* Under the lock of a channel that has just been made, or that is asked about: its bit and its ways. */
 void cc__chan_choose_way(CCChan *c);
 

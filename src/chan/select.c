@@ -29,7 +29,6 @@
 #include "chan/chan.h"
 #include "sched/allocator.h"
 #include "chan/token.h"
-#include "chan/progress.h"
 #include "chan/watch.h"
 #include "io/poll_case.h"
 #include "os/fork.h"

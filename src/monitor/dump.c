@@ -160,7 +160,7 @@ static void append_place(struct dump_line *l, const char *verb, uintptr_t place)
 /* A lock or the like in static memory has a name in the program's table of symbols. */
 static void append_object(struct dump_line *l, CCWaitKind kind, const void *object)
 {
-	struct cc__object o;
+	struct cc__waited_object o;
 	char where[160];
 
 	if (!cc__object_of(kind, object, &o)) {
@@ -246,7 +246,7 @@ static void append_string(struct dump_line *l, const char *key, const char *text
 
 static void append_json_object(struct dump_line *l, const CCFiberInfo *i)
 {
-	struct cc__object o;
+	struct cc__waited_object o;
 	const char *line;
 
 	if (!cc__object_of(i->wait, i->object, &o))
@@ -292,7 +292,7 @@ static unsigned group_of(const struct collection *c, const struct cc__parker *ow
 
 static void find_parents(struct collection *c)
 {
-	struct cc__object o;
+	struct cc__waited_object o;
 
 	for (unsigned i = 0; i < c->used; i++)
 		if (cc__object_of(CC_WAIT_NURSERY, c->group[i].info.nursery, &o))

@@ -133,7 +133,7 @@ UNWATCHED static bool is_send(const struct CCChan *c)
 }
 
 /* The head of a channel is never unmapped; its name and place may be those of the next channel. */
-UNWATCHED static void tell_channel(const struct CCChan *c, struct cc__object *out)
+UNWATCHED static void tell_channel(const struct CCChan *c, struct cc__waited_object *out)
 {
 	for (size_t i = 0; i < sizeof out->name - 1; i++)
 		out->name[i] = c->name[i];
@@ -142,7 +142,7 @@ UNWATCHED static void tell_channel(const struct CCChan *c, struct cc__object *ou
 }
 
 /* A nursery lies in memory of its owner, which may be gone. */
-static bool tell_nursery(const void *nursery, struct cc__object *out)
+static bool tell_nursery(const void *nursery, struct cc__waited_object *out)
 {
 	struct cc__nursery n;
 
@@ -154,9 +154,9 @@ static bool tell_nursery(const void *nursery, struct cc__object *out)
 	return true;
 }
 
-bool cc__object_of(CCWaitKind kind, const void *object, struct cc__object *out)
+bool cc__object_of(CCWaitKind kind, const void *object, struct cc__waited_object *out)
 {
-	*out = (struct cc__object){.place = 0};
+	*out = (struct cc__waited_object){.place = 0};
 	if (object == NULL)
 		return false;
 	if (kind == CC_WAIT_NURSERY)

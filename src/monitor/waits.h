@@ -29,14 +29,14 @@ bool cc__waits_of_thread(const struct cc__thread *t, struct cc__waits *out);
 CCWaitKind cc__waits_kind(const struct cc__waits *w);
 
 /* Who made the object of a wait, and where. */
-struct cc__object {
+struct cc__waited_object {
 	char name[16];			/* "": none */
 	uintptr_t place;		/* base/place.h */
 	const struct cc__parker *owner;	/* of a nursery; for comparison only */
 };
 
 /* Of a channel (CC_WAIT_RECV, CC_WAIT_SEND) or a nursery.  False: it is neither, or is gone. */
-bool cc__object_of(CCWaitKind kind, const void *object, struct cc__object *out);
+bool cc__object_of(CCWaitKind kind, const void *object, struct cc__waited_object *out);
 
 /* What cc_fiber_each says of the nursery and the wait of f (cc__inspect_more). */
 void cc__waits_tell(struct cc__fiber *f, CCFiberInfo *info);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "os/peek.h"
-#include "sched/stall.h"
+#include "os/usage.h"
 #include "sched/worker.h"
 #include "wait/cancel.h"
 #include "wait/thread.h"
@@ -100,6 +100,101 @@ static struct culprit mark(struct cc__sched *s, const struct cc__worker *w)
 	return c;
 }
 
+/* ---- stalls ---- */
+
+void (*cc__sysmon_probe)(bool on);
+
+static struct cc__usage usage_of(const struct cc__worker *w)
+{
+	return cc__usage_of(cc__load(&w->number, CC__RELAXED));	/* Relaxed: a number, or not yet */
+}
+
+static uint64_t operations_of(const struct cc__worker *w)
+{
+	return cc__load(&w->thread->operations, CC__RELAXED);	/* Relaxed: a count */
+}
+
+static void ask_channels(struct cc__worker *w)
+{
+	struct cc__pulse *p = &w->pulse;
+
+	p->asked = true;
+	if (cc__sysmon_probe != NULL)
+		cc__sysmon_probe(true);
+	p->operations = operations_of(w);
+	p->waited = usage_of(w).waited;
+}
+
+static void ask_no_more(struct cc__pulse *p)
+{
+	if (p->asked && cc__sysmon_probe != NULL)
+		cc__sysmon_probe(false);
+	p->asked = false;
+}
+
+/* A tick at which w's fiber has kept it since the tick before, `step` ago.  True, once for each fiber: report
+ * it (M7). */
+static bool stall_due(struct cc__sched *s, struct cc__worker *w, cc_time step)
+{
+	const cc_time stall = s->config.stall, most = 4 * s->config.scale_interval;
+	struct cc__pulse *p = &w->pulse;
+
+	if (p->told || stall == CC_FOREVER)
+		return false;
+	p->kept += step < most ? step : most;
+	if (p->asked && operations_of(w) != p->operations) {
+		ask_no_more(p);
+		p->kept = 0;
+	}
+	if (!p->asked) {
+		if (p->kept >= stall / 2) {
+			ask_channels(w);
+			p->kept = stall / 2;
+		}
+		return false;
+	}
+	if (p->kept < stall || p->kept - stall < usage_of(w).waited - p->waited)
+		return false;
+	ask_no_more(p);
+	p->told = true;
+	return true;
+}
+
+/* Relaxed, both: numbers; if they are wrong, the next tick sees others. */
+static bool calls_wait(const struct cc__sched *s)
+{
+	return cc__load(&s->blocking.waiting, CC__RELAXED) != 0;
+}
+
+/* True, once, if calls wait for a thread of the blocking pool and no thread has taken one for as long as a
+ * stall may last. */
+static bool pool_due(struct cc__sched *s, cc_time step)
+{
+	const cc_time stall = s->config.stall, most = 4 * s->config.scale_interval;
+	const uint64_t taken = cc__load(&s->blocking.taken, CC__RELAXED);
+	struct cc__sysmon *m = &s->sysmon;
+
+	if (stall == CC_FOREVER || !calls_wait(s) || taken != m->pool.taken) {
+		m->pool.taken = taken;
+		m->pool.kept = 0;
+		m->pool.told = false;
+		return false;
+	}
+	m->pool.kept += step < most ? step : most;
+	if (m->pool.told || m->pool.kept < stall)
+		return false;
+	m->pool.told = true;
+	return true;
+}
+
+/* That may yet become due, so the monitor must not sleep. */
+static bool pool_pending(const struct cc__sched *s)
+{
+	return s->config.stall != CC_FOREVER && calls_wait(s) && !s->sysmon.pool.told;
+}
+
+/* ---- one worker, again ---- */
+
 static bool runs_a_fiber(const struct cc__worker *w)
 {
 	/* Relaxed, both: if they were wrong, its heart will have beaten; and the pointer is
@@ -117,7 +212,7 @@ static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
 	    cc__load(&w->picks, CC__RELAXED) + cc__load(&w->serves, CC__RELAXED);
 
 	if (beats != p->beats || !runs_a_fiber(w)) {
-		cc__stall_over(w);
+		ask_no_more(&w->pulse);
 		*p = (struct cc__pulse){.beats = beats, .since = l->now};
 		return false;
 	}
@@ -139,7 +234,7 @@ static bool is_stuck(struct cc__sched *s, struct cc__worker *w, struct look *l)
 }
 
 /* The scope, or one around it, is cancelled.  They lie in memory of their owners. */
-static bool is_cancelled(const void *scope)
+static bool scope_is_cancelled(const void *scope)
 {
 	struct cc__scope s = {.shield = false};
 
@@ -155,9 +250,9 @@ static bool is_cancelled(const void *scope)
 
 static const char *remedy(const struct cc__worker *w, const struct culprit *c)
 {
-	if (is_cancelled(c->scope))
+	if (scope_is_cancelled(c->scope))
 		return "it has been cancelled; end the task when a call returns ECANCELED";
-	if (cc__stall_blocked(w))
+	if (usage_of(w).asleep)
 		return "it is blocked in a system call; make such calls by cc_blocking, or those of "
 		       "ccc/io.h";
 	return "it computes; call cc_yield, or ask cc_should_yield, in its loop, or run it by "
@@ -270,7 +365,7 @@ static void look_at(struct cc__sched *s, struct cc__worker *w, struct look *l)
 
 	if (is_stuck(s, w, l)) {
 		l->stuck++;
-		if (cc__stall_due(s, w, l->step))
+		if (stall_due(s, w, l->step))
 			report_stall(s, w, l);
 		empty_inbox(s, w);
 		run_timers(w, l);
@@ -372,7 +467,7 @@ static cc_time tick(struct cc__sched *s)
 	l.woken |= cc__inbox_any(&s->woken);
 	l.fresh |= cc__global_length(&s->global) > 0;
 	judge(s, &l);
-	if (cc__stall_pool_due(s, l.step))
+	if (pool_due(s, l.step))
 		report_full_pool(s);
 	if (l.same && !l.spare && (l.woken || l.fresh))
 		next = cc__earlier(interval, QUICK);
@@ -436,7 +531,7 @@ static void sysmon_main(void *arg)
 	while (cc__load(&m->word, CC__RELAXED) != CC__SYSMON_ENDS) {
 		const cc_time next = tick(s);
 
-		idle = all_asleep(s) && !cc__stall_pool_pending(s) ? idle + 1 : 0;
+		idle = all_asleep(s) && !pool_pending(s) ? idle + 1 : 0;
 		if (idle >= IDLE_TICKS) {
 			rest(s);
 			idle = 0;
@@ -446,7 +541,7 @@ static void sysmon_main(void *arg)
 	}
 	/* Relaxed: nobody else makes workers. */
 	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
-		cc__stall_over(s->worker[i]);
+		ask_no_more(&s->worker[i]->pulse);
 }
 
 int cc__sysmon_start(struct cc__sched *s)

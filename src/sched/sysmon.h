@@ -26,7 +26,13 @@
  *         1 word = ASLEEP                  1 its nap = AWAKE (idle.c)
  *         2 all asleep? wait               2 word == ASLEEP? wake the monitor
  *
- *     Both sides seq_cst: one of them sees the other. */
+ *     Both sides seq_cst: one of them sees the other.
+ * M7  A fiber that keeps its worker for CCConfig.stall is reported.  Only time counts in which it could
+ *     have let go: at most a few intervals for each tick, so a process that was stopped and continued
+ *     has lost nothing, and not the time in which the machine had no CPU for its worker.  A fiber that
+ *     operates on channels makes progress, even if it never parks.  Channels count nothing until the
+ *     monitor asks (cc__sysmon_probe), which it does for the second half of that time, and not longer
+ *     than until the first operation. */
 #ifndef CC__SCHED_SYSMON_H
 #define CC__SCHED_SYSMON_H
 
@@ -50,7 +56,7 @@ struct cc__sysmon {
 		uint64_t taken;		/* calls that its threads had taken, and ... */
 		cc_time kept;		/* ... how long that has been so while calls waited */
 		bool told;
-	} pool;				/* of blocking calls (stall.c) */
+	} pool;				/* of blocking calls */
 
 	/* Written by the monitor, relaxed; read by anyone.  Each tick is a sample of the
 	 * pressure, too (pressure.h). */

@@ -6,7 +6,7 @@
 #ifndef CC__WAIT_THREAD_H
 #define CC__WAIT_THREAD_H
 
-#include "wait/wait.h"
+#include "wait/waiter.h"
 
 struct cc__member;
 
@@ -24,6 +24,8 @@ struct cc__thread {
 	uint64_t spare_id;		/* sched's: ids set aside for it ... */
 	uint64_t spare_ids;		/* ... and how many */
 	uint32_t turn;			/* chan's: where its next select begins */
+	cc__a64 operations;		/* chan's: written by the thread while a monitor asks, which reads
+					 * it (chan/progress.h) */
 	struct cc__member *member;	/* its own: the scope it is in (cancel.h), or NULL; and
 					 * what sched keeps there (local.h) */
 	void (*at_end)(struct cc__thread *);	/* its own: before it ends; NULL: nothing */

@@ -5,7 +5,7 @@
  * behalf, and hands the task over to the worker; the monitor knows neither of them.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
- * sched/spawn.c */
+ * sched/options.c */
 #include <string.h>
 
 #include "engine.h"
@@ -125,6 +125,9 @@ UNUSED(unsigned, cc__timers_run, struct cc__timers *h, cc_time now, unsigned mos
 UNUSED(void, cc__worker_fire, void *object, uint64_t value)
 UNUSED(bool, cc__idle_wake, struct cc__idle *i, unsigned number)
 UNUSED(void, cc__idle_wake_one, struct cc__idle *i)
+UNUSED(struct cc__usage, cc__usage_of, uint32_t number)
+UNUSED(bool, cc__copy_if_mapped, void *to, const void *from, size_t size)
+UNUSED(void, cc__place_write, uintptr_t place, char *text, size_t size)
 
 /* ---- who takes part ---- */
 
@@ -144,7 +147,7 @@ static void spawn(void)
 	cc__store(&queue, f, CC__RELEASE);
 }
 
-/* As bind, leave and fiber_main do (bound.h, worker.c). */
+/* As bind, leave and fiber_main do (bound.h, switch.c). */
 static void run_task(void)
 {
 	struct cc__fiber *f = mc_wait_while(&queue, NULL);
