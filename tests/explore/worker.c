@@ -310,7 +310,7 @@ static int count_run(void *arg)
 static void spawn_detached(void)
 {
 	be_thread();
-	spawn(NULL, count_run, NULL, 0);
+	spawn(NULL, count_run, NULL);
 }
 
 static void spawn_detached_twice(void)
@@ -416,7 +416,7 @@ static void all_due_run(void)
 static void start_with_one(void)
 {
 	start();
-	spawn_in_init(NULL, count_run, NULL, 0);
+	spawn_in_init(NULL, count_run, NULL);
 }
 WORKER_SCENARIO(worker_stop_taken_back, .init = start_with_one, .body = {stop_in_a_second},
                 .final = all_due_run, .leaks = true, .outcomes = "0 1")
@@ -911,7 +911,7 @@ static void start_with_two_stacks(void)
 	start();
 	spawn_in_init(NULL, park_on_flag, NULL);
 	spawn_in_init(NULL, park_on_flag_too, NULL);
-	spawn_in_init(NULL, count_run, NULL, 0);
+	spawn_in_init(NULL, count_run, NULL);
 }
 
 static void raise_for_both(void)
@@ -1054,7 +1054,7 @@ WORKER_SCENARIO(workers_spawn_and_stop, .weak = MC_NONE, .bound = 1, .init = sta
 static void start_two_with_one(void)
 {
 	start_two();
-	spawn_in_init(NULL, count_run, NULL, 0);
+	spawn_in_init(NULL, count_run, NULL);
 }
 WORKER_SCENARIO(workers_stop_taken_back, .weak = MC_NONE, .bound = MC_NONE,
                 .init = start_two_with_one, .body = {stop_in_a_second}, .final = all_due_run,
