@@ -38,9 +38,9 @@ check: ## the ladder; RUNGS="gcc-O2 asan ..." for a part, LONG=1 for all of it
 	@tools/setup build check
 	@LONG=$(LONG) tools/ladder $(RUNGS)
 
-bench: all ## run the benchmarks; CASE="yield_pair workers=1" for one
+bench: all ## libccc beside the other runtimes that are installed; CASE="yield_pair workers=1" for a line of ours, CASE=all for all of ours
 	@if [ -n "$(CASE)" ]; then build/release/bench/ccc-bench $(CASE); \
-	else build/release/bench/ccc-bench all; fi
+	else tools/setup bench; tools/bench; fi
 
 bench-instructions: all ## instructions per operation, one worker; BASE=REVISION compares, GATE=1 with bench/instructions.txt, CASE="select" for some
 	@tools/setup instructions

@@ -20,16 +20,17 @@ install(FILES
 	cmake/stack_clash.cmake
 	DESTINATION ${package_dir})
 
-# The gdb script: once for everything, and where gdb looks for that of the shared library.  gdb trusts
-# its own directory alone, which belongs to the prefix /usr.
+# The gdb script: once for everything, and where gdb looks for that of the shared library: in a
+# directory of its own, which gdb trusts and which belongs to the prefix /usr; otherwise beside it.
 set(gdb_script tools/gdb/ccc-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/ccc)
 if(CCC_BUILD_SHARED)
 	set(gdb_name libccc.so.${PROJECT_VERSION}-gdb.py)
-	install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${gdb_name})
 	if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
 		install(FILES ${gdb_script} RENAME ${gdb_name}
 			DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/usr/${CMAKE_INSTALL_LIBDIR})
+	else()
+		install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${gdb_name})
 	endif()
 endif()
 

@@ -98,6 +98,7 @@ static const struct {
     {"threads", offsetof(struct layout, threads)},
     {"runtimes", offsetof(struct layout, runtimes)},
     {"coarse_now", offsetof(struct layout, coarse_now)},
+    {"capture_calls", offsetof(struct layout, capture_calls)},
     {"fiber", offsetof(struct layout, fiber_size)},
     {"thread", offsetof(struct layout, thread_size)},
     {"stack", offsetof(struct layout, stack_size)},
@@ -129,7 +130,7 @@ static const struct {
 	size_t item, size;
 } required[] = {
     IN(fiber, word), IN(fiber, stack), IN(fiber, home), IN(fiber, handle), IN(fiber, name),
-    IN(fiber, child), IN(fiber, child_main), IN(fiber, child_nursery), IN(fiber, arg), IN(fiber, sp),
+    IN(fiber, child), IN(fiber, child_main), IN(fiber, child_nursery), IN(fiber, child_arg), IN(fiber, arg), IN(fiber, sp),
     IN(fiber, main), IN(fiber, result), IN(fiber, later_deadline),
     IN(stack, wait), IN(stack, place), IN(stack, alarm), IN(stack, member),
     IN(thread, word), IN(thread, wait), IN(thread, which), IN(thread, live), IN(thread, deadline),

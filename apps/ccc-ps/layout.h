@@ -13,8 +13,9 @@
 	X(state, assigned) X(state, queued) X(state, owned) X(state, parking) X(state, notified) \
 	X(state, parked) X(state, done) \
 	X(fiber, word) X(fiber, sp) X(fiber, main) X(fiber, result) X(fiber, stack) X(fiber, home) \
-	X(fiber, handle) X(fiber, arg) X(fiber, child) X(fiber, child_main) X(fiber, child_nursery) \
+	X(fiber, handle) X(fiber, arg) X(fiber, child) X(fiber, child_main) X(fiber, child_nursery) X(fiber, child_arg) \
 	X(fiber, name) X(fiber, joiners) X(fiber, later_deadline) X(fiber, place) \
+	X(capture_calls, in_frame) X(capture_calls, in_piece) X(capture_calls, in_memory) \
 	X(home, mask) X(home, named) X(handle, id_mask) X(handle, done) X(handle, later) \
 	X(child, daemon) \
 	X(stack, wait) X(stack, place) X(stack, alarm) X(stack, member) X(stack, orders) \
@@ -59,7 +60,7 @@ enum { LAYOUT_REGISTERS = 34 };
 struct layout {
 	uint64_t address;			/* of the description */
 	char library[16];
-	uint64_t frames, threads, runtimes, coarse_now;	/* addresses */
+	uint64_t frames, threads, runtimes, coarse_now, capture_calls;	/* addresses */
 	uint64_t fiber_size, thread_size, stack_size, nursery_size, runtime_size, worker_size,
 		chan_size, shelf_size;
 	int16_t saved[LAYOUT_REGISTERS];	/* where a switch leaves a register; -1: nowhere */

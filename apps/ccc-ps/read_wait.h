@@ -8,6 +8,7 @@ struct reader {
 	struct snapshot *s;
 	struct memory *m;
 	const struct layout *l;
+	uint64_t in_frame, in_piece, in_memory;	/* what children with captures begin with */
 	struct fiber *thread;
 	size_t threads;
 };

@@ -126,9 +126,34 @@ static void copy_name(char *to, const unsigned char *object, struct item item)
 	to[n] = '\0';
 }
 
-/* What the frame alone says. */
-static void read_frame(const struct layout *l, struct fiber *f, const unsigned char *o)
+/* What the program spawned: captures in a frame lie behind the function, those elsewhere may be gone. */
+static uint64_t function_of(struct reader *r, const unsigned char *o)
 {
+	const uint64_t main = field(o, r->l->fiber_child_main), arg = field(o, r->l->fiber_child_arg);
+	uint64_t function = 0;
+
+	if (main == r->in_frame)
+		memory_get(r->m, arg + r->l->fiber_main.value, &function, sizeof function);
+	else if (main != r->in_piece && main != r->in_memory)
+		function = main;
+	return function;
+}
+
+static void read_calls(struct reader *r)
+{
+	const struct layout *l = r->l;
+
+	if (l->capture_calls == 0)
+		return;
+	memory_get(r->m, l->capture_calls + l->capture_calls_in_frame.value, &r->in_frame, 8);
+	memory_get(r->m, l->capture_calls + l->capture_calls_in_piece.value, &r->in_piece, 8);
+	memory_get(r->m, l->capture_calls + l->capture_calls_in_memory.value, &r->in_memory, 8);
+}
+
+/* What the frame says. */
+static void read_frame(struct reader *r, struct fiber *f, const unsigned char *o)
+{
+	const struct layout *l = r->l;
 	const uint64_t home = field(o, l->fiber_home), arg = field(o, l->fiber_arg);
 	const uint64_t sp = field(o, l->fiber_sp);
 
@@ -152,7 +177,7 @@ static void read_frame(const struct layout *l, struct fiber *f, const unsigned c
 	if (arg == f->address + l->fiber_child.value) {
 		const uint64_t nursery = field(o, l->fiber_child_nursery);
 
-		f->function = field(o, l->fiber_child_main);
+		f->function = function_of(r, o);
 		f->nursery = nursery & ~l->child_daemon.value;
 		f->daemon = (nursery & l->child_daemon.value) != 0;
 	} else if (f->stack == 0 && f->state == STATE_QUEUED) {
@@ -174,7 +199,7 @@ static bool visit_frame(struct reader *r, uint64_t address, const unsigned char 
 		return false;
 	f->address = address;
 	f->id = id;
-	read_frame(l, f, o);
+	read_frame(r, f, o);
 	if (later) {
 		f->deadline = (int64_t)field(o, l->fiber_later_deadline);
 		f->function = f->nursery = 0;
@@ -464,6 +489,7 @@ bool snapshot_take(struct snapshot *s, struct memory *m, const struct layout *l)
 	bool good;
 
 	*s = (struct snapshot){.now = 0};
+	read_calls(&r);
 	good = walk_slab(&r, l->frames, l->fiber_size, visit_frame);
 	if (good && s->fibers > 1)
 		qsort(s->fiber, s->fibers, sizeof *s->fiber, by_address);

@@ -59,7 +59,7 @@ void text_place(const struct view *v, uint64_t place, char *name, size_t name_si
 	if ((space = strchr(text, ' ')) == NULL)
 		return;
 	*space = '\0';
-	printable(text, name, name_size);
+	printable(text, name, name_size < NAME - 1 ? name_size : NAME - 1);	/* cut as in dumps */
 	printable(space + 1, line, line_size);
 }
 

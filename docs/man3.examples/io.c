@@ -1,6 +1,8 @@
 /* Descriptors: <ccc/io.h> and <ccc/fd.h>. */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -67,6 +69,28 @@ static void send_a_file(void)
 	fclose(file);
 }
 
+/* In a fiber the open is made by another thread, because a path may lie on a slow file system. */
+static int read_a_file(void *arg)
+{
+	char text[4];
+	int fd;
+
+	cc_try(cc_fd_open(&fd, arg, O_RDONLY, 0));
+	cc_try(cc_fd_read_all(fd, text, sizeof text, NULL, cc_after(5 * CC_SEC)));
+	assert(memcmp(text, "0123", 4) == 0);
+	return cc_fd_close(fd);
+}
+
+static void open_a_file(void)
+{
+	char path[] = "/tmp/example.XXXXXX";
+	const int fd = mkstemp(path);
+
+	assert(fd >= 0 && write(fd, "0123456789", 10) == 10 && close(fd) == 0);
+	assert(cc_block_on(read_a_file, path, NULL) == 0);
+	assert(unlink(path) == 0);
+}
+
 /* "I have sent everything": the peer reads the end and can still answer. */
 static void end_one_direction(void)
 {
@@ -95,9 +119,7 @@ static void wait_and_read(void)
 	while ((n = read(fd[1], text, sizeof text)) < 0 && errno == EAGAIN)
 		assert(cc_wait_fd(fd[1], CC_FD_READ, CC_FOREVER) == 0);
 	assert(n == 1);
-	assert(cc_fd_forget(fd[1]) == 0);	/* before a close(2) by other code */
-	close(fd[1]);
-	assert(cc_fd_close(fd[0]) == 0);
+	assert(cc_fd_close(fd[0]) == 0 && cc_fd_close(fd[1]) == 0);
 }
 
 int main(void)
@@ -105,6 +127,7 @@ int main(void)
 	write_and_read();
 	write_pieces();
 	send_a_file();
+	open_a_file();
 	end_one_direction();
 	wait_and_read();
 	return 0;

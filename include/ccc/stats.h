@@ -43,9 +43,6 @@ typedef struct CCStats {
 	uint64_t global_overflows;	/* pushes to the global queue beyond its initial capacity */
 	uint64_t inbox_pushes;		/* fibers that were put into a worker's inbox */
 	uint64_t stolen;		/* fibers that idle workers stole from other workers */
-	/* Fibers that waited for a task to end and were resumed by that task's worker directly,
-	 * without a queue. */
-	uint64_t handed;
 	uint64_t starved;		/* times a task had to wait because there was no stack */
 
 	/* Memory. */

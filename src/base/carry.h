@@ -63,15 +63,6 @@ static inline bool cc__carry_set(const struct cc__carry *c)
 	return ((uintptr_t)c->handled | c->thrown) != 0;
 }
 
-/* The long way is needed.  k is the check of the calling worker. */
-static inline bool cc__carries(const struct cc__carry_check *k)
-{
-	/* Relaxed: the words are the thread's own, or constants.  A fiber with state of a runtime
-	 * has synchronised with the call that registered the runtime, so it reads what that call
-	 * stored, or what the worker stored later (retarget in carry.c). */
-	return __builtin_expect(cc__carry_set(cc__load(&k->words, CC__RELAXED)), 0);
-}
-
 /* Moves the state of the calling thread to *out, leaves zero behind, and points k, its check, to
  * what the next switch has to test. */
 void cc__carry_out(struct cc__carry_check *k, struct cc__carried *out);

@@ -24,27 +24,4 @@ int cc__buffered_wake(CCChan *c, enum cc__way way);
 int cc__buffered_send_on(CCChan *c, void *item, enum cc__ring_answer found);
 int cc__buffered_recv_on(CCChan *c, void *item, enum cc__ring_answer found);
 
-/* The first try, for the sizes that most elements have; the most frequent is tested first. */
-static inline enum cc__ring_answer cc__buffered_send_first(CCChan *c, const void *item, size_t size)
-{
-	struct cc__ring *r = cc__ring_of(c);
-
-	if (__builtin_expect(size == 8, 1))
-		return cc__ring_send_first(r, item, 8);
-	if (size == 4)
-		return cc__ring_send_first(r, item, 4);
-	return size == 16 ? cc__ring_send_first(r, item, 16) : CC__RING_NO_ANSWER;
-}
-
-static inline enum cc__ring_answer cc__buffered_recv_first(CCChan *c, void *item, size_t size)
-{
-	struct cc__ring *r = cc__ring_of(c);
-
-	if (__builtin_expect(size == 8, 1))
-		return cc__ring_recv_first(r, item, 8);
-	if (size == 4)
-		return cc__ring_recv_first(r, item, 4);
-	return size == 16 ? cc__ring_recv_first(r, item, 16) : CC__RING_NO_ANSWER;
-}
-
 #endif

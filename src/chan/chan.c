@@ -333,7 +333,7 @@ int cc_chan_recv_until(CCChan *c, void *item, size_t size, cc_time deadline)
  * that no register is saved for it. */
 static inline int send_by_ring(CCChan *c, const void *item, size_t size)
 {
-	const enum cc__ring_answer a = cc__buffered_send_first(c, item, size);
+	const enum cc__ring_answer a = cc__ring_send_first(cc__ring_of(c), item, size);
 
 	if (__builtin_expect(a != CC__RING_OK, 0))
 		return cc__buffered_send_on(c, (void *)(uintptr_t)item, a);
@@ -344,7 +344,7 @@ static inline int send_by_ring(CCChan *c, const void *item, size_t size)
 
 static inline int recv_by_ring(CCChan *c, void *item, size_t size)
 {
-	const enum cc__ring_answer a = cc__buffered_recv_first(c, item, size);
+	const enum cc__ring_answer a = cc__ring_recv_first(cc__ring_of(c), item, size);
 
 	if (__builtin_expect(a != CC__RING_OK, 0))
 		return cc__buffered_recv_on(c, item, a);

@@ -298,7 +298,7 @@ cc__ring_spot(const struct cc__ring_shape *s, uint64_t word, size_t size)
 }
 
 static inline __attribute__((always_inline)) enum cc__ring_answer
-cc__ring_send_first(struct cc__ring *r, const void *from, size_t size)
+cc__ring_send_sized(struct cc__ring *r, const void *from, size_t size)
 {
 	uint64_t tail = cc__load(&r->tail, CC__RELAXED);	/* Relaxed: the exchange decides */
 	const struct cc__ring_spot at = cc__ring_spot(&r->shape, tail, size);
@@ -322,7 +322,7 @@ cc__ring_send_first(struct cc__ring *r, const void *from, size_t size)
 
 /* NOT_NOW may also be the end of the stream. */
 static inline __attribute__((always_inline)) enum cc__ring_answer
-cc__ring_recv_first(struct cc__ring *r, void *to, size_t size)
+cc__ring_recv_sized(struct cc__ring *r, void *to, size_t size)
 {
 	uint64_t head = cc__load(&r->head, CC__RELAXED);	/* Relaxed: the exchange decides */
 	const struct cc__ring_spot at = cc__ring_spot(&r->shape, head, size);
@@ -338,6 +338,25 @@ cc__ring_recv_first(struct cc__ring *r, void *to, size_t size)
 	memcpy(to, cc__ring_element(at.stamp), size);
 	cc__store(at.stamp, free, CC__RELEASE);	/* Release (1): as in cc__ring_recv */
 	return CC__RING_OK;
+}
+
+/* The first try, for the sizes that most elements have; the most frequent is tested first. */
+static inline enum cc__ring_answer cc__ring_send_first(struct cc__ring *r, const void *item, size_t size)
+{
+	if (__builtin_expect(size == 8, 1))
+		return cc__ring_send_sized(r, item, 8);
+	if (size == 4)
+		return cc__ring_send_sized(r, item, 4);
+	return size == 16 ? cc__ring_send_sized(r, item, 16) : CC__RING_NO_ANSWER;
+}
+
+static inline enum cc__ring_answer cc__ring_recv_first(struct cc__ring *r, void *item, size_t size)
+{
+	if (__builtin_expect(size == 8, 1))
+		return cc__ring_recv_sized(r, item, 8);
+	if (size == 4)
+		return cc__ring_recv_sized(r, item, 4);
+	return size == 16 ? cc__ring_recv_sized(r, item, 16) : CC__RING_NO_ANSWER;
 }
 
 /* After an operation on `position`: somebody of the other side may sleep (R3). */

@@ -6,6 +6,7 @@
 #include "base/slab.h"
 #include "os/fork.h"
 #include "wait/thread.h"
+#include "wait/wait.h"
 
 struct lookup {
 	struct lookup *next;		/* names_lock; and the slab's */

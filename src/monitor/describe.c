@@ -34,6 +34,10 @@ static const CCDescribed entries[] = {
     ADDRESS("threads", cc__thread_slab),
     ADDRESS("runtimes", cc__quiet_first),
     ADDRESS("coarse_now", cc__coarse_now),
+    ADDRESS("capture_calls", cc__capture_calls),
+    FIELD("capture_calls.in_frame", struct cc__capture_calls, in_frame),
+    FIELD("capture_calls.in_piece", struct cc__capture_calls, in_piece),
+    FIELD("capture_calls.in_memory", struct cc__capture_calls, in_memory),
 
     SIZE("slab", struct cc__slab),
     FIELD("slab.size", struct cc__slab, size),

@@ -9,7 +9,7 @@
 #include "monitor/waits.h"
 #include "os/census.h"
 #include "os/fork.h"
-#include "sched/worker.h"
+#include "sched/bound.h"
 
 const char cc__quiet_linked = 0;
 extern const char cc__quiet_linked;	/* park/trusted.c */

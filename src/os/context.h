@@ -44,7 +44,12 @@ void cc__control_reset(void);
 uint64_t cc__control_renew(void);
 void cc__control_restore(uint64_t words);
 
-/* The assembly below all this.  It leaves by `ret`, so the CPU guesses where a
+/* What the caller puts into the low bits of `after` if the context that is left will never be
+ * resumed, and those bits.  The switch itself does not care; the explorer does. */
+enum { CC__CONTEXT_ENDS = 2, CC__CONTEXT_BITS = 7 };
+
+/* Saves the caller's context in *save, goes on in `to`, and hands (worker, after) to it.  Returns when
+ * a switch to *save is made.  The assembly leaves by `ret`, so the CPU guesses where a
  * switch goes on only if all callers share one call site, and their callers
  * one too: keep the ways that lead here few. */
 struct cc__arrival cc__switch_stack(void **save, void *to, void *worker, uintptr_t after);
@@ -68,17 +73,7 @@ static inline void cc__context_make(struct cc__context *c, void *bottom, void *t
 	c->sp = cc__context_frame(top, main);
 }
 
-/* Leave `from`, go on in `to`, hand over (worker, after).  Returns when
- * somebody switches back to `from`.  With `last`, nobody ever will. */
-static inline struct cc__arrival cc__context_switch(struct cc__context *from,
-                                                    struct cc__context *to, void *worker,
-                                                    uintptr_t after, bool last)
-{
-	(void)last;
-	return cc__switch_stack(&from->sp, to->sp, worker, after);
-}
-
-/* As cc__context_switch, and tells the sanitizers: the stack of `to` is [bottom, top), or
+/* As cc__switch_stack, and tells the sanitizers: the stack of `to` is [bottom, top), or
  * the thread's own if bottom is NULL. */
 struct cc__arrival cc__context_switch_told(struct cc__context *from, void *to, void *worker,
                                            uintptr_t after, bool last, void *bottom, void *top);

@@ -223,6 +223,15 @@ static int current(CCRuntime **out)
 	return *out != NULL ? 0 : start_default(out);
 }
 
+int cc__sched_default(struct cc__sched **out)
+{
+	CCRuntime *rt;
+	const int err = cc__forked() ? ENOTSUP : current(&rt);
+
+	*out = err == 0 ? &rt->sched : NULL;
+	return err;
+}
+
 CCRuntime *cc_runtime_current(void)
 {
 	CCRuntime *rt;
@@ -281,22 +290,4 @@ int cc_stats(CCRuntime *rt, CCStats *out)
 		return err;
 	cc__sched_stats(&rt->sched, out);
 	return 0;
-}
-
-/* ---- tasks ---- */
-
-int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
-                  void *arg)
-{
-	int err;
-
-	if (cc__forked())
-		return ENOTSUP;
-	err = cc__sched_spawn(rt != NULL ? &rt->sched : NULL, out, options, main, arg,
-	                      CC__PLACE_HERE());
-	if (__builtin_expect(err != CC__NOWHERE, 1))
-		return err;
-	if ((err = current(&rt)) != 0)
-		return err;
-	return cc__sched_spawn(&rt->sched, out, options, main, arg, CC__PLACE_HERE());
 }

@@ -14,6 +14,74 @@ void cc__fiber_cancelled(struct cc__worker *w, struct cc__fiber *f)
 	cc__count(&w->counters.cancelled);
 }
 
+/* ---- tasks that starve ---- */
+
+/* How long before the system is asked again. */
+#define RETRY (10 * CC_MSEC)
+
+/* True: f is the first of all, and the caller says why. */
+static bool push_starved(struct cc__starved *s, struct cc__fiber *f)
+{
+	const cc_time now = cc__now();
+	bool tell;
+
+	f->next = NULL;
+	cc__lock(&s->lock, CC__RANK_POOL);
+	/* Relaxed, all: hints, written under the lock. */
+	if (s->first == NULL || now >= cc__load(&s->retry_at, CC__RELAXED))
+		cc__store(&s->retry_at, now + RETRY, CC__RELAXED);
+	if (s->first == NULL)
+		s->first = f;
+	else
+		s->last->next = f;
+	s->last = f;
+	cc__store(&s->any, 1, CC__RELAXED);
+	tell = !s->told;
+	s->told = true;
+	cc__unlock(&s->lock);
+	return tell;
+}
+
+static void move_in_starved(struct cc__worker *w, bool all_fed)
+{
+	struct cc__starved *s = &w->sched->starved;
+	struct cc__fiber *f;
+
+	if (!cc__starved_any(s))
+		return;
+	cc__lock(&s->lock, CC__RANK_POOL);
+	if ((f = s->first) != NULL)
+		s->first = f->next;
+	else if (all_fed)
+		cc__store(&s->any, 0, CC__RELAXED);	/* Relaxed: a hint */
+	cc__unlock(&s->lock);
+	if (f != NULL)
+		cc__worker_move_in(w, f);
+}
+
+void cc__worker_retry_starved(struct cc__worker *w)
+{
+	move_in_starved(w, false);
+}
+
+void cc__worker_feed_starved(struct cc__worker *w)
+{
+	move_in_starved(w, true);
+}
+
+cc_time cc__starved_deadline(const struct cc__starved *s)
+{
+	/* Relaxed: a hint. */
+	return cc__starved_any(s) ? cc__load(&s->retry_at, CC__RELAXED) : CC_FOREVER;
+}
+
+bool cc__starved_due(const struct cc__starved *s)
+{
+	return cc__starved_any(s) && cc__now() >= cc__starved_deadline(s);
+}
+
+/* ---- stacks ---- */
+
 /* Behind those who starve already, until there is news. */
 static bool has_to_wait(const struct cc__worker *w)
 {
@@ -21,19 +89,27 @@ static bool has_to_wait(const struct cc__worker *w)
 	       w->reserve == NULL && !cc__starved_due(&w->sched->starved);
 }
 
-struct cc__stack *cc__worker_stack_take(struct cc__worker *w, unsigned order)
+static struct cc__stack *find_stack(struct cc__worker *w)
 {
-	struct cc__stack *s;
+	struct cc__stack *s = cc__stack_pop(&w->stacks);
 
-	if (__builtin_expect(order != 0, 0))
-		return cc__stack_get(&w->sched->stacks, order);
-	if (has_to_wait(w))
-		return NULL;
-	if ((s = cc__stack_pop(&w->stacks)) == NULL &&
-	    (s = cc__stack_get(&w->sched->stacks, 0)) == NULL) {
+	if (s == NULL && (s = cc__stack_get(&w->sched->stacks, 0)) == NULL) {
 		s = w->reserve;
 		w->reserve = NULL;
 	}
+	return s;
+}
+
+struct cc__stack *cc__worker_stack_find(struct cc__worker *w, unsigned order)
+{
+	struct cc__stack *s = NULL;
+
+	if (order != 0)
+		s = cc__stack_get(&w->sched->stacks, order);
+	else if (!has_to_wait(w))
+		s = find_stack(w);
+	if (s != NULL)
+		cc__worker_feed_starved(w);
 	return s;
 }
 
@@ -52,28 +128,21 @@ void cc__worker_keep_stacks(struct cc__worker *w, unsigned most)
 	look_soon(w);
 }
 
-/* Straight to the pool: those who want one are few. */
-static void give_large(struct cc__worker *w, struct cc__stack *s)
+void cc__worker_stack_keep(struct cc__worker *w, struct cc__stack *s)
 {
-	cc__stack_put(&w->sched->stacks, s);
-	look_soon(w);
-}
-
-__attribute__((noinline)) void cc__worker_stack_give(struct cc__worker *w, struct cc__stack *s)
-{
-	s->waiter.who = NULL;
-	cc__count(&w->counters.stacks_given);
-	if (__builtin_expect(cc__stack_order(s) != 0, 0))
-		give_large(w, s);
-	else if (w->reserve == NULL)
+	if (cc__stack_order(s) != 0) {	/* few tasks want such a stack */
+		cc__stack_put(&w->sched->stacks, s);
+		look_soon(w);
+	} else if (w->reserve == NULL) {
 		w->reserve = s;
-	else
+	} else {
 		cc__stack_push(&w->stacks, s);
+	}
 	/* What we have too many of, others may starve for. */
 	cc__worker_keep_stacks(w, cc__starved_any(&w->sched->starved)
 	                              ? 0
 	                              : w->sched->config.stack_cache);
-	cc__worker_try_again(w, cc__starved_pop(&w->sched->starved));
+	cc__worker_retry_starved(w);
 }
 
 __attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, struct cc__fiber *f)
@@ -84,7 +153,7 @@ __attribute__((noinline, cold)) void cc__worker_starve(struct cc__worker *w, str
 	bool tell;
 
 	cc__word_enqueued(&f->parker, 3, w->id);
-	tell = cc__starved_push(starved, f);
+	tell = push_starved(starved, f);
 	/* Somebody has to come back to it, and we may sleep without a deadline. */
 	cc__idle_timer(w->idle, cc__starved_deadline(starved));
 	if (!tell)

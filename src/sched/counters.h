@@ -20,7 +20,6 @@ struct cc__counters {
 	cc__a64 steal_tries, steal_hits;
 	cc__a64 stolen;			/* fibers */
 	cc__a64 from_inboxes;		/* fibers, its own inboxes' and others' */
-	cc__a64 handed;			/* fibers that were picked and in no queue */
 
 	/* Sleeping.  Each announcement is counted before it, and its end by what ended it. */
 	cc__a64 sleeps;	/* announcements */

@@ -27,13 +27,19 @@ static bool room_on(const struct cc__stack_pool *p, const struct cc__stack *s)
 	       (ptrdiff_t)(p->shelf[0].size / 2);
 }
 
+static inline bool handles_exception(const struct cc__worker *w)
+{
+	/* Relaxed: as in a switch (switch.c). */
+	return __builtin_expect(cc__carry_set(cc__load(&w->carry.words, CC__RELAXED)), 0) && cc__carry_any();
+}
+
 /* A task may take the place of `self`, which runs on s and goes wherever the task does.  Not if
  * `self` handles a C++ exception: the task has nothing to do with that (base/carry.h).  Not if `self`
  * may have forked branches: they become tasks when `self` parks, and the task parks in its place. */
 static bool gives_place(const struct cc__worker *w, const struct cc__fiber *self,
                         const struct cc__stack *s)
 {
-	return !cc__fiber_stays(self) && !cc__branches_of_fiber(self) && !(cc__carries(&w->carry) && cc__carry_any()) &&
+	return !cc__fiber_stays(self) && !cc__branches_of_fiber(self) && !handles_exception(w) &&
 	       room_on(&w->sched->stacks, s);
 }
 

@@ -47,7 +47,7 @@ bool cc__later_take(struct cc__fiber *f)
 void cc__later_begin(struct cc__fiber *f)
 {
 	cc__word_publish(&f->parker);
-	cc__schedule(&f->parker);
+	cc__worker_schedule_new(f);
 }
 
 /* That task's mark, whoever looks at its frame.  True: f is the caller's. */

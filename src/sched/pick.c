@@ -26,7 +26,7 @@ static __attribute__((noinline, cold)) void help_starved(struct cc__worker *w)
 {
 	cc__worker_keep_stacks(w, 0);
 	if (cc__starved_due(&w->sched->starved))
-		cc__worker_try_again(w, cc__starved_pop(&w->sched->starved));
+		cc__worker_retry_starved(w);
 }
 
 void cc__worker_take_in(struct cc__worker *w)

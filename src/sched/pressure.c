@@ -22,11 +22,9 @@ int64_t cc__sched_pressure(const struct cc__sched *s)
 	for (unsigned i = 0; i < n; i++) {
 		const struct cc__worker *w = s->worker[i];
 
-		/* A pick that found no stack is queued again, among the starved; who was
-		 * handed over was picked without a queue. */
+		/* A pick that found no stack is queued again, among the starved. */
 		queued += cc__load(&w->nap->generation, CC__RELAXED) - w->born +
-		          cc__load(&w->counters.starved, CC__RELAXED) +
-		          cc__load(&w->counters.handed, CC__RELAXED);
+		          cc__load(&w->counters.starved, CC__RELAXED);
 	}
 	queued += cc__load(&s->idle->outside, CC__RELAXED) - s->born;
 	return (int64_t)(queued - taken);

@@ -4,7 +4,6 @@
  * A fiber that others can see may have run to its end a moment later, and its runtime with
  * it: after the push only what outlives them is touched. */
 #include "os/trace.h"
-#include "sched/later.h"
 #include "sched/worker.h"
 
 /* ---- into the queue ---- */
@@ -28,11 +27,18 @@ __attribute__((noinline)) void cc__worker_call_others(struct cc__worker *w, unsi
 	cc__worker_wake_another(w);
 }
 
+/* So many have been put into w's queue, by w: workers that sleep may want to know. */
+static inline void pushed(struct cc__worker *w, unsigned n)
+{
+	if (cc__idle_pushed(w->idle, w->nap, n))
+		cc__worker_call_others(w, n);
+}
+
 static inline void enqueue(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
 {
 	if (__builtin_expect(!cc__runq_push(&w->queue, f, kind), 0))
 		cc__global_push(&w->sched->global, f);
-	cc__worker_pushed(w, 1);
+	pushed(w, 1);
 }
 
 void cc__worker_make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind)
@@ -59,23 +65,7 @@ static bool offer(struct cc__worker *w, struct cc__fiber *f)
 	if (w->waking != CC__WAKING || w->only_woken || !cc__runq_offer(&w->queue, f))
 		return false;
 	w->fair_at = 0;		/* so the next pick looks there */
-	cc__worker_pushed(w, 1);
-	return true;
-}
-
-/* f is the last that waited for the task which has ended here, and nobody is before it, so it
- * was the only one: it passes through no queue, and is claimed at once.  (Before fair_at there is
- * no offer, and nobody whose time has come.  A thief who is inside may hide one that stays.) */
-static bool hand_over(struct cc__worker *w, struct cc__fiber *f)
-{
-	if (w->waking != CC__WAKING_JOINER)
-		return false;
-	w->waking = CC__WAKING;
-	/* Relaxed: our own. */
-	if (cc__load(&w->picks, CC__RELAXED) >= w->fair_at ||
-	    cc__lane_length(&w->queue.lane[CC__READY]) > 0)
-		return false;
-	w->handed = f;
+	pushed(w, 1);
 	return true;
 }
 
@@ -91,7 +81,7 @@ static inline void wake_here(struct cc__worker *w, struct cc__fiber *f)
 {
 	send_for(w, f);
 	cc__word_enqueued(&f->parker, 1, w->id);
-	if (hand_over(w, f) || (cc__idle_hungry(w->idle) && offer(w, f)))
+	if (cc__idle_hungry(w->idle) && offer(w, f))
 		return;
 	enqueue(w, f, w->waking == CC__WAKING_EXPIRED ? CC__URGENT : CC__READY);
 }
@@ -104,7 +94,7 @@ static __attribute__((noinline)) void push_slowly(struct cc__worker *w, struct c
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
 {
 	if (__builtin_expect(!cc__watched() && cc__runq_append(&w->queue, f, CC__FRESH), 1))
-		cc__worker_pushed(w, 1);
+		pushed(w, 1);
 	else
 		push_slowly(w, f);
 }
@@ -173,7 +163,7 @@ void cc__worker_move_in_loot(struct cc__worker *w, struct cc__loot *loot)
 		return;
 	}
 	cc__count_by(&w->moved, loot->count);
-	cc__worker_pushed(w, loot->count);
+	pushed(w, loot->count);
 	note_turn(w);
 }
 
@@ -295,11 +285,16 @@ static __attribute__((noinline)) void schedule_any(struct cc__worker *w, struct 
  * know or to run it: most are. */
 static inline bool schedule_here(struct cc__worker *w, struct cc__fiber *f)
 {
-	if (w == NULL || cc__fiber_home(f) != w->sched || cc__fiber_stays(f) ||
-	    !cc__fiber_started(f) || w->waking != CC__WAKING || cc__watched() ||
-	    cc__idle_hungry(w->idle))
+	/* Started, because it has waited; of w's scheduler, and free to run anywhere there. */
+	if (w == NULL || (f->home & ~(uintptr_t)(CC__HOME_NAMED | CC__HOME_LARGE)) != (uintptr_t)w->sched ||
+	    w->waking != CC__WAKING || cc__watched() || cc__idle_hungry(w->idle))
 		return false;
 	return cc__runq_append(&w->queue, f, CC__READY);
+}
+
+void cc__worker_schedule_new(struct cc__fiber *f)
+{
+	schedule_any(cc__worker_here(), f);
 }
 
 void cc__schedule(struct cc__parker *p)
@@ -311,29 +306,7 @@ void cc__schedule(struct cc__parker *p)
 	CC__ASSERT(cc__word_state(cc__load(&p->word, CC__RELAXED)) == CC__QUEUED,
 	           "schedule: a fiber that is not runnable");
 	if (__builtin_expect(schedule_here(w, cc__fiber_of(p)), 1))
-		cc__worker_pushed(w, 1);
+		pushed(w, 1);
 	else
 		schedule_any(w, cc__fiber_of(p));
-}
-
-/* ---- timers ---- */
-
-bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now)
-{
-	unsigned fired;
-
-	w->clock = now;
-	w->waking = CC__WAKING_EXPIRED;
-	fired = cc__timers_run(h, now, CC__FAIR_RUN, cc__worker_fire);
-	w->waking = CC__WAKING;
-	w->fair_at = fired > 0 ? 0 : w->fair_at;
-	return fired > 0;
-}
-
-void cc__worker_fire(void *object, uint64_t value)
-{
-	if (cc__later_is(object))
-		cc__later_fire(object, value);
-	else
-		cc__fiber_wake(object, value);
 }

@@ -23,8 +23,7 @@
  *
  * R1  The lanes are touched by the owner while busy, or by the thief that has
  *     SEIZED and seen it not busy, or has SEIZED what was OPEN.  Never by both.
- * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.  (One that
- *     its worker is about to claim may be in none: `handed` in worker.h.)
+ * R2  Each QUEUED fiber is in exactly one place, once: no entry is ever stale.
  * R3  A thief never gets a fiber that must stay (cc__fiber_stays): it goes to
  *     the back of the lane instead.
  * R4  The started fiber that would be next may lie in `offer` instead of in its lane,

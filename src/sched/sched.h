@@ -12,7 +12,6 @@
 #include "io/poll.h"
 #include "sched/pressure.h"
 #include "stack/stack.h"
-#include "sched/starved.h"
 #include "sched/sysmon.h"
 #include "time/timer.h"
 #include "wait/cancel.h"
@@ -26,6 +25,15 @@ struct cc__worker;
  * back.  Not one value for all: what a worker found out for the first is not
  * true for the second. */
 enum cc__stopping { CC__RUNNING, CC__ENDING, CC__STOP_FIRST };
+
+/* Tasks that found no stack when their turn came (BOUND-1 in bound.h). */
+struct cc__starved {
+	struct cc__lock lock;
+	struct cc__fiber *first, *last;	/* lock; through next */
+	bool told;			/* lock; the log knows why */
+	cc__a32 any;			/* written under the lock, a hint to everybody */
+	CC__ATOMIC(cc_time) retry_at;	/* when the system is asked again; likewise */
+};
 
 struct cc__sched {
 	/* As malloc aligns; low bits of its address are used (CC__HOME_BITS). */
@@ -63,10 +71,7 @@ int cc__sched_start(struct cc__sched *s, const CCConfig *config);
  * workers.  ETIMEDOUT: it goes on, and may be stopped again. */
 int cc__sched_stop(struct cc__sched *s, cc_time deadline);
 
-enum { CC__NOWHERE = -1 };
-
-/* Run main(arg) as a fiber of s; NULL: of the scheduler whose worker calls, and CC__NOWHERE
- * is returned if there is none. */
+/* Run main(arg) as a fiber of s; NULL: of the scheduler whose worker calls, or the default one. */
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg, uintptr_t place);
 
@@ -119,6 +124,9 @@ bool cc__task_is_cancelled_with_caller(CCTask task);
 
 /* The scheduler whose fiber or worker calls; NULL outside. */
 struct cc__sched *cc__sched_here(void);
+
+/* Defined by the runtime: its default one's scheduler, which is started if there is none. */
+int cc__sched_default(struct cc__sched **out);
 
 /* The runtime around it: the same address (runtime.c). */
 static inline const CCRuntime *cc__sched_runtime(const struct cc__sched *s)

@@ -1,48 +1,60 @@
-/* spawn.c - the options of a task. */
+/* spawn.c - a task is spawned: its number, its frame, its way into a queue. */
 #include "sched/spawn.h"
 
 #include <errno.h>
-#include <string.h>
 
-_Static_assert(_Alignof(struct cc__sched) > CC__HOME_BITS, "what lies in the low bits of home");
+#include "os/fork.h"
+#include "sched/later.h"
 
-/* One stack is made at once: a task that no stack can be had for would never run. */
-static int check_stack_size(struct cc__stack_pool *stacks, size_t size)
+enum { ID_BLOCK = 64 };
+static cc__a64 ids_given = {1};
+
+__attribute__((noinline)) uint64_t cc__ids_take(struct cc__thread *t)
 {
-	if (size <= stacks->shelf[0].size)
-		return 0;
-	return cc__stack_pool_stock(stacks, cc__stack_order_for(stacks, size)) ? 0 : ENOMEM;
+	/* Relaxed: a number, nothing else. */
+	const uint64_t first = cc__add(&ids_given, ID_BLOCK, CC__RELAXED);
+
+	t->spare_id = first + 1;
+	t->spare_ids = ID_BLOCK - 1;
+	return first;
 }
 
-int cc__task_options_check(struct cc__sched *s, const CCTaskOptions *o)
+int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
+                    cc_task_main *main, void *arg, uintptr_t place)
 {
-	if ((o->name != NULL && strlen(o->name) >= CC__NAME_MAX) ||
-	    (unsigned)o->migration > CC_MIGRATE_PINNED || o->start == CC_FOREVER ||
-	    o->stack_size > CC__STACK_MAX)
+	struct cc__thread *t;
+	struct cc__birth b;
+	int err;
+
+	if (main == NULL)
 		return EINVAL;
-	if (o->stack_size == 0 || (s == NULL && (s = cc__sched_here()) == NULL))
-		return 0;
-	return check_stack_size(&s->stacks, o->stack_size);
+	if (options != NULL && (err = cc__task_options_check(s, options)) != 0)
+		return err;
+	if ((t = cc__thread_here()) == NULL)
+		return ENOMEM;
+	if (s == NULL && t->worker != NULL)
+		s = ((struct cc__worker *)t->worker)->sched;
+	if (__builtin_expect(s == NULL, 0) && (err = cc__sched_default(&s)) != 0)
+		return err;
+	if ((err = cc__spawn_begin(&b, s, t, options, out == NULL)) != 0)
+		return err;
+	b.f->run.main = main;
+	b.f->payload.arg = arg;
+	b.f->payload.child.what.place = place;
+	if (out != NULL)
+		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
+	CC_POINT("spawn.before_publish", &b.f->parker);
+	if (options == NULL || options->start <= 0 ||
+	    !cc__later_set(s, b.here, b.f, b.handle, options->start))
+		cc__spawn_end(&b);
+	return 0;
 }
 
-static void want_stack(struct cc__fiber *f, size_t size)
+int cc_task_spawn(CCRuntime *rt, CCTask *out, const CCTaskOptions *options, cc_task_main *main,
+                  void *arg)
 {
-	const unsigned order = cc__stack_order_for(&cc__fiber_home(f)->stacks, size);
+	struct cc__sched *s = (struct cc__sched *)(void *)rt;
 
-	if (order > 0)
-		cc__fiber_want(f, order);
-}
-
-void cc__frame_options(struct cc__fiber *f, const CCTaskOptions *options)
-{
-	f->home |= options->migration;
-	if (options->stack_size != 0)
-		want_stack(f, options->stack_size);
-	if (options->name == NULL)
-		return;
-	f->home |= CC__HOME_NAMED;
-	cc__quiet_begin();
-	strncpy(cc__frame_name(f), options->name, CC__NAME_MAX - 1);
-	cc__quiet_end();
-	cc__frame_name(f)[CC__NAME_MAX - 1] = '\0';
+	return cc__forked() ? ENOTSUP
+	                    : cc__sched_spawn(s, out, options, main, arg, CC__PLACE_HERE());
 }

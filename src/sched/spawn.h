@@ -59,8 +59,8 @@ static inline int cc__spawn_refusal(const struct cc__sched *s)
 	                         cc__load(&s->cancel, CC__RELAXED) != 0,
 	                     0))
 		return ECANCELED;
-	/* A hint: a task too many starves with the others. */
-	return __builtin_expect(cc__starved_any(&s->starved), 0) ? EAGAIN : 0;
+	/* Relaxed: a hint; a task too many starves with the others. */
+	return __builtin_expect(cc__load(&s->starved.any, CC__RELAXED) != 0, 0) ? EAGAIN : 0;
 }
 
 /* By thread t: the frame of a task of s.  Options have been checked; what it runs and with what
@@ -97,7 +97,7 @@ static inline void cc__spawn_end(const struct cc__birth *b)
 	if (b->here != NULL && !b->here->only_woken && cc__fiber_migration(f) != CC_MIGRATE_PINNED)
 		cc__worker_push(b->here, f);
 	else
-		cc__schedule(&f->parker);
+		cc__worker_schedule_new(f);
 }
 
 #endif

@@ -61,7 +61,6 @@ static void add_worker(const struct cc__worker *w, CCStats *out)
 	out->steal_hits += value(&c->steal_hits);
 	out->steal_tries += value(&c->steal_tries);
 	out->stolen += value(&c->stolen);
-	out->handed += value(&c->handed);
 	out->starved += value(&c->starved);
 	out->stacks_in_use -= value(&c->stacks_given);
 }
@@ -136,7 +135,6 @@ static const struct figure {
     FIGURE(QUEUES, global_overflows),
     FIGURE(QUEUES, inbox_pushes),
     FIGURE(QUEUES, stolen),
-    FIGURE(QUEUES, handed),
     FIGURE(QUEUES, starved),
     FIGURE(MEMORY, stacks),
     FIGURE(MEMORY, stacks_in_use),

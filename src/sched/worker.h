@@ -4,7 +4,7 @@
  * cc__schedule queues it when it is woken (ready.c); its worker comes to it
  * (pick.c) and puts a stack under it (bound.h); leave switches to it; when it yields,
  * parks or ends, leave switches on, and the side that arrives settles what was left
- * behind (worker.c).  A worker with nothing at hand searches everywhere, and sleeps
+ * behind (switch.c).  A worker with nothing at hand searches everywhere, and sleeps
  * (search.c).
  *
  * D1  The caches are the worker's alone.  The run queue has a bias to it
@@ -52,7 +52,6 @@ enum cc__life {
 enum cc__waking {
 	CC__WAKING,		/* runs a fiber: behind the others */
 	CC__WAKING_EXPIRED,	/* runs timers: before them */
-	CC__WAKING_JOINER,	/* has ended a task: that one is next, if nobody is before it */
 };
 
 /* What the monitor knows of a worker's heartbeat (sysmon.c). */
@@ -92,7 +91,6 @@ struct cc__worker {
 	cc_time slice_from;		/* ... and the time, or the monitor's ticks */
 	unsigned favours;		/* picks of urgent fibers */
 	enum cc__waking waking;
-	struct cc__fiber *handed;	/* that joiner, QUEUED, until it is claimed */
 	struct cc__frame_cache frames;
 	struct cc__stack_list stacks;	/* of order 0, as is the next */
 	struct cc__stack *reserve;	/* for the day there are no others */
@@ -140,7 +138,7 @@ static inline bool cc__worker_temporary(const struct cc__worker *w)
 	return w->id > w->sched->config.workers;
 }
 
-/* The calling thread's worker; NULL: it is none.  Ask again after a switch. */
+/* The calling thread's worker; NULL: it is none.  Ask again after a switch.  (caller.c) */
 struct cc__worker *cc__worker_here(void);
 
 /* By w itself: the fiber that runs on it; NULL: none does, or w is none. */
@@ -167,18 +165,15 @@ struct cc__worker *cc__worker_in_turn(struct cc__sched *s);
 
 /* For what w has pushed or forked, unless a worker searches. */
 void cc__worker_wake_another(struct cc__worker *w);
-/* So many have been put into w's queue, by w: those who sleep may want to know. */
+/* After cc__idle_pushed has said that a worker sleeps: so many have been put into w's queue, by w. */
 void cc__worker_call_others(struct cc__worker *w, unsigned n);
-static inline void cc__worker_pushed(struct cc__worker *w, unsigned n)
-{
-	if (cc__idle_pushed(w->idle, w->nap, n))
-		cc__worker_call_others(w, n);
-}
 
 /* f has just become QUEUED: into w's queue, by w. */
 void cc__worker_make_ready(struct cc__worker *w, struct cc__fiber *f, enum cc__kind kind);
 /* The same for one that is unstarted and not pinned. */
 void cc__worker_push(struct cc__worker *w, struct cc__fiber *f);
+/* f, unstarted, has just become QUEUED: to where it begins.  Any thread. */
+void cc__worker_schedule_new(struct cc__fiber *f);
 /* A QUEUED fiber that was in another queue into w's, by w. */
 void cc__worker_move_in(struct cc__worker *w, struct cc__fiber *f);
 /* Several, oldest first; urgent: before others.  Of the unstarted ones the oldest goes
@@ -194,6 +189,9 @@ void cc__worker_give_away(struct cc__worker *w, struct cc__fiber *f);
 void cc__worker_send(struct cc__worker *w, struct cc__worker *to, struct cc__fiber *f);
 /* The reserve (sysmon.h) may run f, which is the caller's. */
 bool cc__worker_is_for_reserve(const struct cc__fiber *f);
+
+/* ---- sleep.c ---- */
+
 /* Some timers of h that have expired: who waits is queued before others. */
 bool cc__worker_run_timers(struct cc__worker *w, struct cc__timers *h, cc_time now);
 /* What a worker's timers call: somebody waits (value is the ticket), or begins. */
@@ -209,7 +207,7 @@ bool cc__worker_poll(struct cc__worker *w);
  * hand. */
 struct cc__fiber *cc__worker_pick_slowly(struct cc__worker *w);
 
-/* ---- worker.c ---- */
+/* ---- switch.c ---- */
 
 /* The next fiber at hand, claimed by w (OWNED) and with a stack to run on.  NULL: nothing is at
  * hand, so w searches and sleeps (search.c).  By w. */
@@ -225,18 +223,13 @@ struct cc__branches *cc__branches_in(struct cc__member **place);
  * Returns its array, for cc__branches_resume when it is back; NULL: it has none. */
 struct cc__branches *cc__branches_leave(struct cc__worker *w, struct cc__fiber *f);
 void cc__branches_resume(struct cc__branches *p);
-/* Whether f, which runs, may have an array. */
-static inline bool cc__branches_any(const struct cc__fiber *f)
-{
-	/* Relaxed: f is the caller's.  The low bits are marks (local.h, CC__BRANCHES_MARK). */
-	return ((uintptr_t)cc__load(&f->stack, CC__RELAXED)->member & 3) != 0;
-}
-/* Whether it has. */
+/* Whether f, which runs, has an array. */
 static inline bool cc__branches_of_fiber(const struct cc__fiber *f)
 {
-	/* Relaxed: f is the caller's. */
-	return cc__branches_any(f) &&
-	       cc__branches_in(&cc__load(&f->stack, CC__RELAXED)->member) != NULL;
+	struct cc__stack *s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: f is the caller's */
+
+	/* The low bits are marks (local.h, CC__BRANCHES_MARK). */
+	return ((uintptr_t)s->member & 3) != 0 && cc__branches_in(&s->member) != NULL;
 }
 /* A branch of a fiber that forks on v becomes a task in w's queue, by w. */
 bool cc__steal_branch(struct cc__worker *w, struct cc__worker *v, cc_time now, bool eager);

@@ -228,3 +228,5 @@ void cc__nursery_free_arena(struct cc__nursery *n)
 	CC__CHECK(arena == NULL || cc_arena_free(arena) == 0,
 	          "nursery: joined while a cursor of its arena is open");
 }
+
+const struct cc__capture_calls cc__capture_calls = {call_in_frame, call_in_piece, call_in_memory};

@@ -1,6 +1,19 @@
 /* handle.c - children that are joined one by one: by a handle that the caller keeps, or by one
- * that goes through an ordered channel. */
-#include "scope/handle.h"
+ * that goes through an ordered channel.
+ *
+ * HANDLE-1  A child's frame stays until its handle is used up: by a join, by a detach, or by the
+ *           end of its nursery for the handles of cc_nursery_spawn_task.  The nursery keeps a
+ *           list of those.  Handles of an ordered channel are the channel's or the receiver's,
+ *           and outlive the nursery.
+ * HANDLE-2  A handle is on the list before its child can run.  So the nursery is there while the
+ *           spawner writes to the list, even if that spawner is outside of it.
+ * HANDLE-3  Handles that are used up are taken off when the list is full, which is doubled if more
+ *           than half of it is left.  An id never comes back, so a frame tells by one load whether
+ *           it still belongs to a handle.
+ * HANDLE-4  A spawner reserves the entry before it spawns, because nothing may fail between the
+ *           spawn and the list; a spawn that fails gives the entry back.  So there is room for all
+ *           that is listed or reserved. */
+#include "scope/nursery.h"
 
 #include <errno.h>
 #include <string.h>
@@ -209,20 +222,6 @@ static int call_in_block(void *arg)
 	return result;
 }
 
-/* As cc_task_spawn(NULL, ...) by a call at `place`. */
-static int spawn_root(CCTask *out, const CCTaskOptions *options, cc_task_main *main, void *arg,
-                      uintptr_t place)
-{
-	CCRuntime *rt;
-	const int err = cc__sched_spawn(NULL, out, options, main, arg, place);
-
-	if (err != CC__NOWHERE)
-		return err;
-	if ((rt = cc_runtime_current()) == NULL)
-		return cc_task_spawn(NULL, out, options, main, arg);	/* it says why */
-	return cc__sched_spawn((struct cc__sched *)(void *)rt, out, options, main, arg, place);
-}
-
 static int spawn_root_copy(CCTask *out, const CCTaskOptions *options, cc_task_main *main,
                            const void *captures, size_t size, uintptr_t place)
 {
@@ -237,7 +236,7 @@ static int spawn_root_copy(CCTask *out, const CCTaskOptions *options, cc_task_ma
 		return ENOMEM;
 	*b = (struct block){.main = main, .size = sizeof *b + size};
 	memcpy(b + 1, captures, size);
-	if ((err = spawn_root(out, options, call_in_block, b, place)) != 0)
+	if ((err = cc__sched_spawn(NULL, out, options, call_in_block, b, place)) != 0)
 		put(b, sizeof *b + size);
 	return err;
 }
@@ -256,7 +255,7 @@ static int spawn_here(CCTask *out, const CCTaskOptions *options, cc_task_main *m
 	CCNursery *n = nursery_here();
 
 	return n != NULL ? cc__nursery_spawn_joinable(n, out, NULL, options, main, arg, place)
-	                 : spawn_root(out, options, main, arg, place);
+	                 : cc__sched_spawn(NULL, out, options, main, arg, place);
 }
 
 static int spawn_copy_here(CCTask *out, const CCTaskOptions *options, cc_task_main *main,

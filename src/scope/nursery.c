@@ -8,7 +8,6 @@
 #include "os/where.h"
 #include "task/local.h"
 #include "sched/spawn.h"
-#include "scope/handle.h"
 #include "wait/thread.h"
 
 static struct cc__nursery *inside_of(CCNursery *n)

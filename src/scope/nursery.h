@@ -106,6 +106,13 @@ int cc__nursery_move_alarm(struct cc__nursery *n, cc_time deadline);
  * ended. */
 const void *cc__child_function(const struct cc__child *child);
 
+/* capture.c: the functions that a child with captures begins with, by the place of its captures; for
+ * the description of the process. */
+struct cc__capture_calls {
+	cc_task_main *in_frame, *in_piece, *in_memory;
+};
+extern const struct cc__capture_calls cc__capture_calls;
+
 /* capture.c: nobody is inside any more. */
 void cc__nursery_free_arena(struct cc__nursery *n);
 
@@ -128,5 +135,19 @@ int cc__nursery_spawn_joinable_copy(CCNursery *nursery, CCTask *out, struct cc__
 int cc__nursery_count_in(struct cc__nursery *n, struct cc__tally *t);
 /* A child, or a daemon, has come to its end: N2, N3. */
 void cc__nursery_end(struct cc__nursery *n, struct cc__tally *t, int result);
+
+/* ---- handle.c: the handles of children that a nursery keeps ---- */
+
+struct cc__handles {
+	struct cc__lock lock;
+	CCTask *task;			/* lock */
+	size_t count, reserved, room;	/* lock; count + reserved <= room */
+};
+
+/* Into the room that was reserved for it; id 0: it is not needed. */
+void cc__handles_keep(struct cc__handles *h, CCTask task);
+/* Uses up the handles that are left and frees the list.  Called when no fiber and no thread is
+ * inside of n any more. */
+void cc__nursery_drop_handles(struct cc__nursery *n);
 
 #endif

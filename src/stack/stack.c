@@ -40,20 +40,6 @@ static struct cc__stack_shelf *shelf_of(struct cc__stack_pool *p, const struct c
 	return &p->shelf[cc__stack_order(s)];
 }
 
-size_t cc__stack_usable(const struct cc__stack_pool *p, const struct cc__stack *s)
-{
-	const struct cc__stack_shelf *shelf = &p->shelf[cc__stack_order(s)];
-
-	return shelf->size - shelf->guard_size;
-}
-
-void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
-{
-	const size_t colour = s->place / CC__COLOUR_BYTES % CC__COLOURS * CC__COLOUR_BYTES;
-
-	return cc__stack_bottom(s) + cc__stack_usable(p, s) - colour;
-}
-
 /* ---- where an address lies, without a lock, for the fault handler ---- */
 
 static bool find_in_region(void *object, void *arg)

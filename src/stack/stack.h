@@ -162,11 +162,20 @@ static inline char *cc__stack_bottom(const struct cc__stack *s)
 }
 
 /* How much it may use. */
-__attribute__((pure)) size_t cc__stack_usable(const struct cc__stack_pool *p,
-                                              const struct cc__stack *s);
+static inline size_t cc__stack_usable(const struct cc__stack_pool *p, const struct cc__stack *s)
+{
+	const struct cc__stack_shelf *shelf = &p->shelf[cc__stack_order(s)];
+
+	return shelf->size - shelf->guard_size;
+}
+
 /* Where it begins. */
-__attribute__((pure)) void *cc__stack_top(const struct cc__stack_pool *p,
-                                          const struct cc__stack *s);
+static inline void *cc__stack_top(const struct cc__stack_pool *p, const struct cc__stack *s)
+{
+	const size_t colour = s->place / CC__COLOUR_BYTES % CC__COLOURS * CC__COLOUR_BYTES;
+
+	return cc__stack_bottom(s) + cc__stack_usable(p, s) - colour;
+}
 
 /* The stack whose memory, guard included, has a given address. */
 struct cc__stack_area {

@@ -1,4 +1,4 @@
-/* frame.c - frames: where they come from, how a task ends, and how they are found. */
+/* frame.c - frames: where they come from and how they are found. */
 #include "task/frame.h"
 
 #include <errno.h>
@@ -93,9 +93,8 @@ static __attribute__((noinline)) void make_room(struct cc__frame_cache *cache)
 	move(&cache->spare, &cache->stock);
 }
 
-void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
+void cc__frame_put_slowly(struct cc__frame_cache *cache, struct cc__fiber *f)
 {
-	cc__word_recycle(&f->parker);
 	if (cache == NULL) {
 		cc__slab_put(&cc__frame_slab, f);
 		return;
@@ -116,63 +115,6 @@ void cc__frame_cache_flush(struct cc__frame_cache *cache)
 size_t cc__frames_made(void)
 {
 	return cc__slab_made(&cc__frame_slab);
-}
-
-/* ---- begin and end of a task ---- */
-
-/* The end, if nobody waits: the result stays for a joiner, or nobody wants it, and
- * *mine tells that the frame is the caller's.  False: somebody waits. */
-static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
-{
-	/* Relaxed: while it is not WAITED only we change it. */
-	uint64_t h = cc__load(&f->handle, CC__RELAXED);
-
-	*mine = joined || (h & CC__HANDLE_DETACHED);
-	/* Release: the result, to the acquire in take_result. */
-	return !(h & CC__HANDLE_WAITED) &&
-	       cc__cas(&f->handle, &h, *mine ? 0 : h | CC__HANDLE_DONE, CC__RELEASE, CC__RELAXED);
-}
-
-/* The end, under the lock, which it drops.  True: f is the caller's. */
-static bool end_locked(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
-{
-	struct cc__batch batch;
-	/* Relaxed, both: WAITED, so all others pass this lock. */
-	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
-	/* (A select that has been decided elsewhere is no joiner, though still listed.) */
-	struct cc__waiter *w = cc__waitq_claim(&f->done);
-	const bool mine = joined || w != NULL || (h & CC__HANDLE_DETACHED);
-
-	cc__batch_init(&batch);
-	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
-	while (w != NULL) {
-		*(int *)w->io = result;
-		cc__batch_add(&batch, *last);
-		*last = cc__waitq_tell(w, CC__REASON_DATA, 0);
-		if (cc__batch_full(&batch)) {
-			cc__unlock(&f->done.lock);
-			cc__batch_flush(&batch);
-			cc__lock(&f->done.lock, CC__RANK_WAITQ);
-		}
-		w = cc__waitq_claim(&f->done);
-	}
-	cc__unlock(&f->done.lock);
-	cc__batch_flush(&batch);
-	return mine;
-}
-
-bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
-{
-	bool mine;
-
-	*last = (struct cc__wake){0};
-	f->run.result = result;
-	cc__word_done(&f->parker);
-	CC_POINT("task.before_end", &f->parker);
-	if (end_alone(f, joined, &mine))
-		return mine;
-	cc__lock(&f->done.lock, CC__RANK_WAITQ);
-	return end_locked(f, result, joined, last);
 }
 
 /* ---- who is there ---- */

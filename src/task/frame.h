@@ -222,8 +222,19 @@ static inline struct cc__fiber *cc__frame_get(struct cc__frame_cache *cache)
 		cc__word_assign(&f->parker);
 	return f;
 }
+
+/* The same where the cache is full, or NULL; f is IDLE. */
+void cc__frame_put_slowly(struct cc__frame_cache *cache, struct cc__fiber *f);
+
 /* F3's owner gives it back: DONE to IDLE. */
-void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f);
+static inline void cc__frame_put(struct cc__frame_cache *cache, struct cc__fiber *f)
+{
+	cc__word_recycle(&f->parker);
+	if (__builtin_expect(cache != NULL && cache->stock.count < CC__FRAMES, 1))
+		cache->stock.frame[cache->stock.count++] = f;
+	else
+		cc__frame_put_slowly(cache, f);
+}
 void cc__frame_cache_flush(struct cc__frame_cache *cache);
 /* How many the process has. */
 size_t cc__frames_made(void);

@@ -1,4 +1,4 @@
-/* join.c - the handle of a task: join, detach, the end as a case of a select, and the
+/* join.c - the handle of a task: its end, join, detach, the end as a case of a select, and the
  * caller's own.  The table of the handle word is in frame.h (F3). */
 #include "task/frame.h"
 
@@ -8,6 +8,65 @@
 #include "os/fork.h"
 #include "wait/host.h"
 #include "wait/thread.h"
+
+/* ---- the end ---- */
+
+/* The end, if nobody waits: the result stays for a joiner, or nobody wants it, and
+ * *mine tells that the frame is the caller's.  False: somebody waits. */
+static bool end_alone(struct cc__fiber *f, bool joined, bool *mine)
+{
+	/* Relaxed: while it is not WAITED only we change it. */
+	uint64_t h = cc__load(&f->handle, CC__RELAXED);
+
+	*mine = joined || (h & CC__HANDLE_DETACHED);
+	/* Release: the result, to the acquire in take_result. */
+	return !(h & CC__HANDLE_WAITED) &&
+	       cc__cas(&f->handle, &h, *mine ? 0 : h | CC__HANDLE_DONE, CC__RELEASE, CC__RELAXED);
+}
+
+/* The end, under the lock, which it drops.  True: f is the caller's. */
+static bool end_locked(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
+{
+	struct cc__batch batch;
+	/* Relaxed, both: WAITED, so all others pass this lock. */
+	const uint64_t h = cc__load(&f->handle, CC__RELAXED);
+	/* (A select that has been decided elsewhere is no joiner, though still listed.) */
+	struct cc__waiter *w = cc__waitq_claim(&f->done);
+	const bool mine = joined || w != NULL || (h & CC__HANDLE_DETACHED);
+
+	cc__batch_init(&batch);
+	cc__store(&f->handle, mine ? 0 : h | CC__HANDLE_DONE, CC__RELAXED);
+	while (w != NULL) {
+		*(int *)w->io = result;
+		cc__batch_add(&batch, *last);
+		*last = cc__waitq_tell(w, CC__REASON_DATA, 0);
+		if (cc__batch_full(&batch)) {
+			cc__unlock(&f->done.lock);
+			cc__batch_flush(&batch);
+			cc__lock(&f->done.lock, CC__RANK_WAITQ);
+		}
+		w = cc__waitq_claim(&f->done);
+	}
+	cc__unlock(&f->done.lock);
+	cc__batch_flush(&batch);
+	return mine;
+}
+
+bool cc__frame_end(struct cc__fiber *f, int result, bool joined, struct cc__wake *last)
+{
+	bool mine;
+
+	*last = (struct cc__wake){0};
+	f->run.result = result;
+	cc__word_done(&f->parker);
+	CC_POINT("task.before_end", &f->parker);
+	if (end_alone(f, joined, &mine))
+		return mine;
+	cc__lock(&f->done.lock, CC__RANK_WAITQ);
+	return end_locked(f, result, joined, last);
+}
+
+/* ---- join ---- */
 
 /* From `h`, which has DONE, to no task.  True: the frame and the result are ours. */
 static bool take_result(struct cc__fiber *f, uint64_t h, int *result)

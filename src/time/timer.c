@@ -206,7 +206,8 @@ bool cc__timers_add_locked(struct cc__timers *h, struct cc__timer *t, cc_time re
 	CC__ASSERT(!cc__timer_armed(t), "timer: armed twice");
 	if (h->reached.first == NULL)
 		advance(h, unit_at(recent));
-	if ((due = put(h, t)) >= cc__timers_earliest(h))
+	/* Relaxed: under the lock. */
+	if ((due = put(h, t)) >= cc__load(&h->earliest, CC__RELAXED))
 		return false;
 	cc__store(&h->earliest, due, CC__RELAXED);	/* Relaxed: as in note_earliest */
 	return true;
@@ -226,10 +227,12 @@ bool cc__timers_remove(struct cc__timers *h, struct cc__timer *t)
 {
 	bool armed;
 
-	if (!cc__timer_armed(t))
+	/* Acquire: as in cc__timer_armed. */
+	if (cc__load(&t->from, CC__ACQUIRE) == NULL)
 		return false;
 	cc__lock(&h->lock, CC__RANK_TIMER);
-	if ((armed = cc__timer_armed(t)))
+	/* Relaxed: under the lock. */
+	if ((armed = cc__load(&t->from, CC__RELAXED) != NULL))
 		take_out(h, t);
 	cc__unlock(&h->lock);
 	return armed;

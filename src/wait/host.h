@@ -4,7 +4,8 @@
  * waiter must be queued, a fiber must leave its worker.  Those steps are the functions of this
  * file.  The scheduler defines them, or the kernel (kernel/thread.c), or a stand-in of the
  * explorer.  No other function is declared in a layer and defined in a higher one, besides the
- * channels' settings (chan/settings.h). */
+ * channels' settings (chan/settings.h) and cc__sched_default (sched/sched.h), which the runtime
+ * defines. */
 #ifndef CC__WAIT_HOST_H
 #define CC__WAIT_HOST_H
 

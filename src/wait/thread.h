@@ -6,7 +6,7 @@
 #ifndef CC__WAIT_THREAD_H
 #define CC__WAIT_THREAD_H
 
-#include "wait/wait.h"
+#include "wait/waiter.h"
 
 struct cc__member;
 

@@ -330,7 +330,7 @@ class PsTest(run.AppTest):
                    "fiber apply all bt", "fiber 99999", "print empty", "print joined", "print mutex",
                    "fiber 4", "up", "fiber apply 4-5 up 2")
         self.assertRegex(text, r"nursery 0x[0-9a-f]+: 1 child, the first error cancels it")
-        self.assertRegex(text, r"mutex 0x[0-9a-f]+: 2 wait")
+        self.assertRegex(text, r"mutex 0x[0-9a-f]+: 3 wait")
         self.assertRegex(text, r'"fiber \d+" -> "fiber \d+" \[label="task"\]')
         for call in ("wait_recv", "wait_cond", "wait_once", "wait_fd", "wait_sleep"):
             self.assertRegex(text, rf"#\d+ .*\b{call} \(")

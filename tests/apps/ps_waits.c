@@ -207,6 +207,11 @@ static void *thread_mutex(void *unused)
 	return wait_mutex(unused) != 0 ? &word : NULL;
 }
 
+static cc_task_fn(captured, CCMutex *m; int n;)
+{
+	return self->n == 0 || cc_mutex_lock(self->m);
+}
+
 /* ---- until everything waits ---- */
 
 struct count {
@@ -261,10 +266,11 @@ static void all_kinds(CCNursery *n)
 
 		need(cc_nursery_spawn(n, &o, kinds[i].main, NULL) == 0, "spawn");
 	}
+	need(cc_spawn(n, captured, .m = &mutex, .n = 1) == 0, "cc_spawn");
 	need(pthread_create(&thread, NULL, thread_recv, NULL) == 0, "thread");
 	need(pthread_create(&thread, NULL, thread_mutex, NULL) == 0, "thread");
-	/* The children, one more below, and the task that is joined. */
-	until_parked(sizeof kinds / sizeof *kinds + 2, 2);
+	/* The children, one more below, one with captures, and the task that is joined. */
+	until_parked(sizeof kinds / sizeof *kinds + 3, 2);
 	usleep(20000);	/* the threads are no fibers: the test looks until it sees both */
 }
 

@@ -110,7 +110,8 @@ static void switches(struct cc__carry_check *k, void *exception)
 	struct cc__carried carried = {.count = 0};
 
 	c->handled = exception;
-	if (cc__carries(k))
+	/* Relaxed: as in a switch (sched/switch.c). */
+	if (cc__carry_set(cc__load(&k->words, CC__RELAXED)))
 		cc__carry_out(k, &carried);
 	MC_ASSERT(c->handled == NULL);	/* the next fiber starts with nothing */
 	cc__carry_in(&carried);

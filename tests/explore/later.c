@@ -6,7 +6,7 @@
  *
  * defines: MC_SYMMETRIC=1
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
- * sched/spawn.c sched/inspect.c sched/later.c
+ * sched/options.c sched/inspect.c sched/later.c
  * time/timer.c */
 #include <errno.h>
 #include <limits.h>
@@ -75,17 +75,22 @@ struct cc__waiter *shim_fiber_waiter(struct cc__parker *fiber)
 	mc_fail("nobody waits");
 }
 
-/* It is queued: a worker runs it at once, to its end. */
-void cc__schedule(struct cc__parker *p)
+void cc__schedule(struct cc__parker *fiber)
 {
-	struct cc__fiber *f = cc__fiber_of(p);
+	(void)fiber;
+	mc_fail("nobody waits");
+}
+
+/* It is queued: a worker runs it at once, to its end. */
+void cc__worker_schedule_new(struct cc__fiber *f)
+{
 	/* Relaxed: it is ours. */
 	const uint64_t id = cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID;
 	struct cc__wake nobody;
 
 	MC_ASSERT(made[id - 1] == 1);
 	cc__add(&begun[id - 1], 1, CC__RELAXED);
-	cc__word_claim(p, 1);
+	cc__word_claim(&f->parker, 1);
 	if (cc__frame_end(f, 0, false, &nobody))
 		cc__frame_put(NULL, f);
 	MC_ASSERT(nobody.who == NULL);
@@ -197,7 +202,7 @@ static void one_seen_task(void)
 	look();
 }
 
-/* As the end of a runtime does (cancel_tasks in sched.c). */
+/* As the end of a runtime does (cancel_tasks in start.c). */
 static void cancel(void)
 {
 	cc__store(&home.cancel, 1, CC__SEQ_CST);

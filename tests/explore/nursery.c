@@ -13,7 +13,7 @@
 #define SHIM_SCHEDULER
 #include "shim_wait.h"
 #include "chan/settings.h"
-#include "scope/handle.h"
+#include "scope/nursery.h"
 #include "shim_nursery.h"
 
 /* ---- what is around it ---- */

@@ -7,7 +7,7 @@
  * a late access to it is found.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c wait/cancel.c task/frame.c
- * task/join.c sched/spawn.c
+ * task/join.c sched/options.c
  * scope/nursery.c scope/closing.c scope/handle.c */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "shim_wait.h"
 #include "chan/settings.h"
 #include "sched/later.h"
-#include "scope/handle.h"
+#include "scope/nursery.h"
 #include "shim_frames.h"
 #include "shim_nursery.h"
 #include "shim_stacks.h"
@@ -65,9 +65,9 @@ void cc__schedule(struct cc__parker *p)
 
 int cc__nursery_spawn_joinable_copy(CCNursery *n, CCTask *out, struct cc__handles *keep,
                                     const CCTaskOptions *options, cc_task_main *main,
-                                    const void *captures, size_t size)
+                                    const void *captures, size_t size, uintptr_t place)
 {
-	(void)n, (void)out, (void)keep, (void)options, (void)main, (void)captures, (void)size;
+	(void)n, (void)out, (void)keep, (void)options, (void)main, (void)captures, (void)size, (void)place;
 	mc_fail("shim: nobody has captures");
 }
 

@@ -5,7 +5,7 @@
  * behalf, and hands the task over to the worker; the monitor knows neither of them.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
- * sched/spawn.c */
+ * sched/options.c */
 #include <string.h>
 
 #include "engine.h"
@@ -147,7 +147,7 @@ static void spawn(void)
 	cc__store(&queue, f, CC__RELEASE);
 }
 
-/* As bind, leave and fiber_main do (bound.h, worker.c). */
+/* As bind, leave and fiber_main do (bound.h, switch.c). */
 static void run_task(void)
 {
 	struct cc__fiber *f = mc_wait_while(&queue, NULL);

@@ -3,7 +3,7 @@
  * The scheduler is a model, as small as can be: one run queue under a lock,
  * workers that sleep ideally, a switch that goes to the next fiber in the queue
  * or to the worker's own stack, and a settle on the side that arrives, as in
- * sched/worker.c.  What is under test is everything between park and resume.
+ * sched/switch.c.  What is under test is everything between park and resume.
  * Included by one file of a program, which defines SHIM_SCHEDULER, after shim_wait.h. */
 #ifndef MC_SHIM_FIBER_H
 #define MC_SHIM_FIBER_H

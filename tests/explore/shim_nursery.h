@@ -30,6 +30,11 @@ void cc__worker_push(struct cc__worker *w, struct cc__fiber *f)
 	mc_fail("shim: there is no worker");
 }
 
+void cc__worker_schedule_new(struct cc__fiber *f)
+{
+	cc__schedule(&f->parker);
+}
+
 int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
                     cc_task_main *main, void *arg, uintptr_t place)
 {

@@ -4,7 +4,7 @@
  * for it (worker.c has them).  Joiners are threads; a polling one looks once.
  *
  * sources: base/lock.c wait/wait.c wait/thread.c base/slab.c task/frame.c task/join.c
- * sched/spawn.c sched/inspect.c */
+ * sched/options.c sched/inspect.c */
 #include <errno.h>
 
 #define SHIM_REAL_SLAB

@@ -78,6 +78,8 @@ CHEAPER = (
     (r"make check\b", rungs_exist, "would run this test again"),
     (r"make accept\b", area_exists, "takes minutes"),
     (r"make (bench|bench-instructions|explore|park-kernel)\b", would_run, "takes minutes"),
+    (r"make site\b", would_run, "installs packages; site_test makes the site"),
+    (r"tools/manual (pages|fill)\b|tools/abi-dump\b", is_there, "changes the tree"),
     (r"make (format|clean)\b", would_run, "changes the tree"),
     (r"tools/noise \d", once, "30 runs take minutes"),
     (r"tools/noise --unproven", listed, "fails as long as it lists a test"),

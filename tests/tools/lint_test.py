@@ -121,7 +121,7 @@ class LintTest(unittest.TestCase):
             self.caught("word", "src/chan/a.c", call + ";\n")
         for call in ("cc__word_commit(p)", "cc__word_yield(p)", "cc__word_claim(p, 1)"):
             self.caught("word", "src/task/frame.c", call + ";\n")
-            self.passes("src/sched/worker.c", call + ";\n")
+            self.passes("src/sched/switch.c", call + ";\n")
         self.caught("word", "src/sched/in_place.c", "cc__word_yield(p);\n")
         self.passes("src/sched/worker.h", "cc__word_claim(p, 1);\n")
         self.passes("src/wait/a.c", "cc__word_wake(p, t);\n")

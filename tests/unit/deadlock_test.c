@@ -404,19 +404,52 @@ static int read_byte(void *unused)
 }
 
 /* Another process writes. */
-static void descriptor(void *unused)
+static void write_from_outside(void)
 {
-	CCTask t;
-	pid_t writer;
-
-	(void)unused;
 	must(pipe(ends));
-	if ((writer = fork()) == 0) {
+	if (fork() == 0) {
 		outside_for(1000 * CC_MSEC);
 		_exit(write(ends[1], "", 1) == 1 ? 0 : 1);
 	}
+}
+
+static void descriptor(void *unused)
+{
+	CCTask t;
+
+	(void)unused;
+	write_from_outside();
 	must(cc_task_spawn(NULL, &t, NULL, read_byte, NULL));
 	must(cc_task_join(t, CC_FOREVER, NULL));
+}
+
+/* The channel alone would be one. */
+static int select_byte(void *unused)
+{
+	CCChan *never = cc_chan_new(0, 0);
+	const CCCase cases[] = {cc_case_recv(never, NULL, 0), cc_case_fd(ends[0], CC_FD_READ, NULL)};
+	size_t which;
+
+	(void)unused;
+	must(cc_select(cases, 2, CC_FOREVER, &which));
+	return which == 1 ? 0 : EIO;
+}
+
+static void descriptor_in_a_select(void *unused)
+{
+	CCTask t;
+	int result;
+
+	write_from_outside();
+	must(cc_task_spawn(NULL, &t, NULL, select_byte, unused));
+	must(cc_task_join(t, CC_FOREVER, &result));
+	must(result);
+}
+
+static void descriptor_in_a_select_of_a_thread(void *unused)
+{
+	write_from_outside();
+	must(select_byte(unused));
 }
 
 static int block_for_long(void *unused)
@@ -485,6 +518,7 @@ static const struct {
 	int status;
 } right_programs[] = {
     {main_sends_late, 0}, {timer_pending, 0},  {task_begins_later, 0}, {thread_with_deadline, 0},
+    {descriptor_in_a_select, 0},           {descriptor_in_a_select_of_a_thread, 0},
     {descriptor, 0},      {blocking_call, 0},  {foreign_thread, 0},    {second_runtime_helps, 0},
 #ifndef CC__TSAN
     {declared, 3},

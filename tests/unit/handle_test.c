@@ -1,7 +1,7 @@
 /* handle_test.c - children that are joined by a handle, and ordered channels of them. */
 #include "nurseries.h"
 #include "points.h"
-#include "scope/handle.h"
+#include "scope/nursery.h"
 
 enum { FIRST_ROOM = 16 };	/* for so many handles a nursery has room at first */
 

@@ -70,7 +70,7 @@ paths_removed() {
 	cancel(n, reason);
 	return 0;' '		note_error(n, reason);
 	return 0;'
-	path_removed runtime_end '_ends_with_its_runtime$' sched/sched.c \
+	path_removed runtime_end '_ends_with_its_runtime$' sched/start.c \
 		'cc__scope_cancel(&s->root.scope, CC__CANCEL, false);' ''
 }
 

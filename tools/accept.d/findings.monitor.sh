@@ -87,11 +87,11 @@ planted_races() {
 		'(cc__load(&f->handle, CC__RELAXED) & CC__HANDLE_ID) == id &&' \
 		'cc__load(&f->handle, CC__ACQUIRE) + id != 0 &&'
 	planted_and_found planted_turn_s worker_yields_under_a_thief 'not ordered after its save' \
-		sched/worker.c \
+		sched/switch.c \
 		'leave(w, &f->run.context, next, AFTER_TURN);' \
 		'cc__runq_leave(&w->queue), leave(w, &f->run.context, next, AFTER_TURN);'
 	planted_and_found planted_yield_s worker_yields_under_a_thief 'not ordered after its save' \
-		sched/worker.c \
+		sched/switch.c \
 		'leave(w, &f->run.context, next, after(AFTER_YIELD, f));' \
 		'settle_yield(w, f), leave(w, &f->run.context, next, AFTER_NOTHING);'
 }

@@ -133,12 +133,14 @@ idle_base() {
 	echo "$source/build/release/bench/ccc-bench"
 }
 
-# idle_measure FILE PROGRAM CASE: `ns_per_op processors_busy`, a line more.
+# idle_measure FILE PROGRAM CASE: `ns_per_op processors_busy cpu_ns_per_op`, a line more.  (The last
+# says something on a busy host, too.)
 idle_measure() {
 	local TIMEFORMAT='%R %U %S'
 	{ time "$2" "$3" workers=2 >"$1.line" 2>>"$log"; } 2>"$1.time"
 	echo "$3 $2: $(cat "$1.line" "$1.time")" >>"$log"
-	echo "$(field ns_per_op <"$1.line") $(awk '{ print ($1 > 0) ? ($2 + $3) / $1 : 0 }' "$1.time")" >>"$1"
+	echo "$(field ns_per_op <"$1.line") $(awk '{ print ($1 > 0) ? ($2 + $3) / $1 : 0 }' "$1.time")" |
+		awk '{ print $1, $2, $1 * $2 }' >>"$1"
 }
 
 # idle_compare NAME FILE_BEFORE FILE_AFTER COLUMN: the medians; worse than both the worst run before
@@ -168,6 +170,7 @@ idle_table() {
 	for name in ${CASES:-$idle_table_cases}; do
 		idle_compare "${name}_ns" "$dir/$name.before" "$dir/$name.after" 1
 		idle_compare "${name}_cpus" "$dir/$name.before" "$dir/$name.after" 2
+		idle_compare "${name}_cpu_ns" "$dir/$name.before" "$dir/$name.after" 3
 	done
 }
 

@@ -269,13 +269,27 @@ class Snapshot:
             f.deadline = l.field("fiber.later_deadline", data)
         elif l.field("fiber.arg", data) == address + l["fiber.child"]:
             f.nursery = l.field("fiber.child_nursery", data) & ~l["child.daemon"]
-            f.function = l.field("fiber.child_main", data)
+            f.function = self.function(data)
             self.add_nursery(f.nursery)
         elif not f.stack and f.state == "queued":
             f.function = l.field("fiber.main", data)
         if not f.name:
             f.name = self.place(f.place)[0]
         self.fibers.append(f)
+
+    def function(self, data):
+        """What the program spawned: captures in a frame lie behind the function, others may be gone."""
+        l = self.layout
+        main, calls = l.field("fiber.child_main", data), l.entry.get("capture_calls", (0, 0))[0]
+        if calls == 0:
+            return main
+        if main == l.at("capture_calls.in_frame", calls):
+            try:
+                return l.at("fiber.main", l.field("fiber.child_arg", data))
+            except Missing:
+                return 0
+        return 0 if main in (l.at("capture_calls.in_piece", calls),
+                             l.at("capture_calls.in_memory", calls)) else main
 
     def add_nursery(self, address):
         if address and address not in self.nurseries:
@@ -384,7 +398,7 @@ class Snapshot:
         except (Missing, UnicodeDecodeError):
             return "", ""
         name, _, line = text.partition(" ")
-        return name, line
+        return name[:15], line
 
     def channel_name(self, address):
         l = self.layout

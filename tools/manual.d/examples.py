@@ -16,7 +16,25 @@ THROUGH = {
     "cc_chan_new_ordered": "cc_chan_make_ordered", "cc_arena_refill": "cc_arena_take",
     "cc_branch_offer": "cc_par2", "cc_branch_retract": "cc_par2", "cc_branch_join": "cc_par2",
     "cc_par_run2": "cc_par2", "cc_par_outer2": "cc_par2", "cc_par_call2": "cc_par2",
-    "cc_par_context": "cc_par2", "cc_errno_location": "errno",
+    "cc_par_context": "cc_par2", "cc_chan_at": "cc_chan_make", "cc_chan_subscribe_into": "cc_subscribe",
+    "cc_nursery_scope_at": "cc_nursery_scope", "cc_spawn_at": "cc_spawn", "cc_spawn_copy_at": "cc_spawn",
+    "cc_spawn_daemon_at": "cc_spawn_daemon", "cc_spawn_daemon_copy_at": "cc_spawn_daemon",
+    "cc_spawn_send_at": "cc_spawn_send", "cc_spawn_task_at": "cc_spawn_task", "cc_errno_location": "errno",
+}
+
+
+# Where the shortest example is not the one that shows most.
+BEST = {
+    "cc_select": "receive_or_stop", "cc_cap_enter": "use_the_rings", "cc_token_set": "wait_for_a_token",
+    "cc_nursery_spawn": "open_and_join", "cc_nursery_cancel": "cancel", "cc_chan_send": "send_and_receive",
+    "cc_chan_recv": "send_and_receive", "cc_chan_free": "send_and_receive", "cc_chan_new": "send_and_receive",
+    "cc_serve": "serve_until_closed", "cc_serve_next": "echo", "cc_task_join": "spawn_and_join",
+    "cc_task_spawn": "spawn_and_join", "cc_domain_join": "join_and_park", "cc_domain_create": "join_and_park",
+    "cc_sleep_until": "sleep_a_little", "cc_fd_close": "write_and_read", "cc_send": "produce",
+    "cc_recv": "send_and_receive", "cc_try": "produce", "cc_spawn": "send_and_receive",
+    "cc_stream_close": "write_lines", "cc_stream_flush": "write_lines", "cc_stream_write": "write_lines",
+    "cc_mutex_lock": "protect_a_counter", "cc_mutex_unlock": "protect_a_counter",
+    "cc_cancel_reason": "cancel", "cc_yield": "compute_for_long", "cc_should_yield": "compute_for_long",
 }
 
 
@@ -65,7 +83,7 @@ def closure(piece, pieces):
 
 
 def read(root, names):
-    """name -> (path, lines): of all pieces that use the name the one with the shortest example."""
+    """name -> (path, lines, whether BEST chose it): of all pieces that use the name the one with the shortest example."""
     found = {}
     folder = os.path.join(root, FOLDER)
     for file in sorted(os.listdir(folder)):
@@ -76,8 +94,10 @@ def read(root, names):
         for piece in pieces:
             code = [line for p in closure(piece, pieces) for line in p.lines + [""]]
             for name in piece.words & names:
-                if name not in found or len(code) < len(found[name][1]):
-                    found[name] = (path, code)
+                if name in found and found[name][2] or \
+                        piece.name != BEST.get(name) and name in found and len(code) >= len(found[name][1]):
+                    continue
+                found[name] = (path, code, piece.name == BEST.get(name))
     for name, by in THROUGH.items():
         if name in names and by in found:
             found[name] = found[by]

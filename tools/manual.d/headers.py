@@ -63,12 +63,12 @@ class Header:
         comment = comment.group() if comment else ""
         if not code.strip() or code.startswith("#include"):
             return
-        if START.match(code):
+        if START.match(code) and re.search(r"\bcc_\w+\s*\(", code):
             self.functions += [Function(self.name, group, piece, comment)
                                for piece in prototypes(code)]
         elif re.search(r"^#define cc_", code, re.M) and not inner:
             self.macros.append(Macros(self.name, group, code, comment))
-        elif not inner and re.search(r"typedef|enum|struct|#define CC(?!C_\w+_H$)", code, re.M) \
+        elif not inner and re.search(r"typedef|enum|struct|extern const|#define CC(?!C_\w+_H$)", code, re.M) \
                 and self.page not in ("ccc_cxx", "ccc_branch") and "## " not in code:
             self.types.append(chunk)
 

@@ -40,7 +40,7 @@ class Section3:
         found = self.examples.get(name)
         if not found:
             return []
-        path, code = found
+        path, code = found[:2]
         where = path.split("/", 1)[1] if path.startswith("docs/") else path
         return [".Sh EXAMPLES", *mdoc.literal(code), ".Pp",
                 *mdoc.flow(f"The tests run this code, which is part of `{where}` in the "
@@ -50,7 +50,7 @@ class Section3:
         names = [n for n in dict.fromkeys(re.findall(r"\bcc_\w+", text)) if n in self.known]
         names = [n for n in dict.fromkeys(names + others) if n not in own][:SEE]
         links = [(n, 3) for n in sorted(names + ([] if header.page in own else [header.page]))]
-        section7 = {"chan": "channels", "select": "channels", "nursery": "nurseries",
+        section7 = {"chan": "channels", "select": "channels", "broadcast": "channels", "nursery": "nurseries",
                     "combine": "nurseries", "token": "cancellation", "io": "io", "fd": "io",
                     "net": "io", "stream": "io", "serve": "io", "debug": "debugging",
                     "fiber": "debugging", "trace": "debugging", "stats": "tuning",
@@ -80,10 +80,10 @@ class Section3:
         lines += self.context(page["tags"])
         if page["returns"]:
             lines += [".Sh RETURN VALUES", *returns(page)]
-            if page["after"] and not page["rows"]:
+            if page["after"] and (not page["rows"] or is_list_of_cases(page)):
                 lines += [".Pp", *mdoc.flow(" ".join(" ".join(page["after"]).split()))]
         lines += self.example(f.name)
-        if page["rows"]:
+        if page["rows"] and not is_list_of_cases(page):
             lines += [".Sh ERRORS", *rows(page["rows"])]
             after = " ".join(" ".join(page["after"]).split())
             lines += [".Pp", *mdoc.flow(after)] if after else []
@@ -152,7 +152,7 @@ def type_names(h):
     """Names of types, for links to the header's page."""
     text = re.sub(r"/\*.*?\*/", "", "\n".join(h.types), flags=re.S)
     names = re.findall(r"^typedef struct \w+ (CC\w+);|^\} (CC\w+);|^typedef (?!struct)[^;{]*?\b"
-                       r"(cc_\w+)(?:\(|;)", text, re.M)
+                       r"(cc_\w+)(?:\(|;)|\bextern const \w+ (cc_\w+);", text, re.M)
     return [n for n in dict.fromkeys(x for t in names for x in t if x)]
 
 
@@ -192,12 +192,21 @@ def returns(page):
     text = page["returns"]
     if not page["rows"]:
         return mdoc.flow(text)
-    text = re.sub(r",? or,?$|[,;:]$", "", text).strip()
-    return mdoc.flow(text + ", or an error.")
+    if is_list_of_cases(page):
+        return mdoc.flow(text) + [".Bl -bullet", *[line for _, why in entries_of(page["rows"])
+                                                  for line in (".It", *mdoc.flow(why))], ".El"]
+    condition = re.search(r"^(.*), or, (if .*),$", text)
+    if condition:
+        return mdoc.flow(f"{condition.group(1)}, or, {condition.group(2)}, an error of the list below.")
+    return mdoc.flow(re.sub(r",? or,?$|[,;:]( or)?$", "", text).strip() + ", or an error of the list below.")
 
 
-def rows(given):
-    """The errors of a comment as a list."""
+def is_list_of_cases(page):
+    return all(name == "-" for name, _ in entries_of(page["rows"]))
+
+
+def entries_of(given):
+    """The rows of a comment as pairs of name and text."""
     entries = []
     for row in given:
         row = row[1:] if row.startswith(" ") else row
@@ -209,13 +218,18 @@ def rows(given):
             entries.append(["and" if row.strip().startswith("and") else "-", more.group(1)])
         else:
             entries[-1][1] += " " + row.strip()
+    return entries
+
+
+def rows(given):
+    """The errors of a comment as a list."""
     lines = [".Bl -tag -width Er"]
-    for name, why in entries:
+    for name, why in entries_of(given):
         if name.startswith("E"):
             tag = " , ".join(name.split(", "))
             lines += [f".It Bq Er {tag}"]
         else:
-            lines += [".It " + {"and": "Also", "-": "Case"}.get(name, name)]
+            lines += [".It " + {"and": "Also"}.get(name, name)]
         lines += mdoc.flow(why[0].upper() + why[1:] if re.match(r"[a-z]+ ", why) else why)
     return lines + [".El"]
 

@@ -68,12 +68,13 @@ QUIET static int nothing(void *arg)
 
 QUIET static int spawn_join(void *arg)
 {
+	const cc_time deadline = cc_after(10 * CC_SEC);
 	CCTask t;
 
 	(void)arg;
 	begin();
 	must(cc_task_spawn(NULL, &t, NULL, nothing, NULL));
-	must(cc_task_join(t, cc_after(10 * CC_SEC), NULL));
+	must(cc_task_join(t, deadline, NULL));
 	end();
 	return 0;
 }
@@ -119,9 +120,11 @@ QUIET static int rendezvous(void *arg)
 
 QUIET static int sleeping(void *arg)
 {
+	const cc_time deadline = cc_after(5 * CC_MSEC);
+
 	(void)arg;
 	begin();
-	must(cc_sleep_until(cc_after(5 * CC_MSEC)));
+	must(cc_sleep_until(deadline));
 	end();
 	return 0;
 }

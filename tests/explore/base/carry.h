@@ -8,9 +8,17 @@
 #define CC__BASE_CARRY_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "os/atomic.h"
+
+struct cc__carry {
+	void *handled;
+	uint64_t thrown;
+};
 
 struct cc__carry_check {
-	char none;
+	CC__ATOMIC(const struct cc__carry *) words;
 };
 
 struct cc__carried {
@@ -19,7 +27,9 @@ struct cc__carried {
 
 static inline void cc__carry_check_init(struct cc__carry_check *k)
 {
-	(void)k;
+	static const struct cc__carry none;
+
+	cc__init(&k->words, &none);
 }
 
 static inline void cc__carry_check_fini(struct cc__carry_check *k)
@@ -27,9 +37,9 @@ static inline void cc__carry_check_fini(struct cc__carry_check *k)
 	(void)k;
 }
 
-static inline bool cc__carries(const struct cc__carry_check *k)
+static inline bool cc__carry_set(const struct cc__carry *c)
 {
-	(void)k;
+	(void)c;
 	return false;
 }
 

@@ -25,11 +25,10 @@ static inline void cc__context_begin(void *main)
 	((cc__context_main *)main)(a.worker, a.after);
 }
 
-static inline void cc__context_make(struct cc__context *c, void *bottom, void *top,
-                                    cc__context_main *main)
+static inline mc_ctx *cc__context_frame(void *top, cc__context_main *main)
 {
-	(void)bottom, (void)top;
-	c->sp = mc_ctx_new(cc__context_begin, (void *)main);
+	(void)top;
+	return mc_ctx_new(cc__context_begin, (void *)main);
 }
 
 static inline void cc__context_adopt(struct cc__context *c)
@@ -47,19 +46,20 @@ static inline void cc__control_restore(uint64_t words)
 	(void)words;
 }
 
-static inline struct cc__arrival cc__context_switch(struct cc__context *from,
-                                                    struct cc__context *to, void *worker,
-                                                    uintptr_t after, bool last)
+enum { CC__CONTEXT_ENDS = 2, CC__CONTEXT_BITS = 7 };
+
+static inline struct cc__arrival cc__switch_stack(mc_ctx **save, mc_ctx *to, void *worker,
+                                                  uintptr_t after)
 {
 	struct mc_arrival a;
 
 	/* Written once: whoever resumes too early reads what is there and is told so by the
 	 * engine ("resumed while running"), not that two accesses race. */
-	if (from->sp != mc_ctx_self())
-		from->sp = mc_ctx_self();
-	if (last)
-		mc_ctx_end_with(to->sp, worker, after);
-	a = mc_switch_with(to->sp, worker, after);
+	if (*save != mc_ctx_self())
+		*save = mc_ctx_self();
+	if ((after & CC__CONTEXT_BITS) == CC__CONTEXT_ENDS)
+		mc_ctx_end_with(to, worker, after);
+	a = mc_switch_with(to, worker, after);
 	return (struct cc__arrival){a.worker, a.after};
 }
 

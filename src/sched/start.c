@@ -1,4 +1,4 @@
-/* sched.c - start, spawn, stop. */
+/* start.c - start and stop of a scheduler. */
 #include "sched/sched.h"
 
 #include <errno.h>
@@ -6,60 +6,14 @@
 
 #include "os/cpus.h"
 #include "os/fork.h"
-#include "sched/branch.h"
 #include "sched/later.h"
-#include "sched/spawn.h"
+#include "sched/worker.h"
 #include "sched/stats.h"
-#include "task/local.h"
 #include "task/overflow.h"
 #include "wait/thread.h"
 
 /* How long a timer may be without a keeper: as long as a push may be left to a watch. */
 #define TIMERS_LATE (2 * CC_MSEC)
-
-struct cc__sched *cc__sched_here(void)
-{
-	struct cc__worker *w = cc__worker_here();
-
-	return w != NULL ? w->sched : NULL;
-}
-
-struct cc__frame_cache *cc__frame_cache_here(void)
-{
-	struct cc__worker *w = cc__worker_here();
-
-	return w != NULL ? &w->frames : NULL;
-}
-
-struct cc__poll *cc__poll_here(void)
-{
-	struct cc__sched *s = cc__sched_here();
-
-	return s != NULL && cc_fiber_id() != 0 ? &s->poll : NULL;
-}
-
-struct cc__blocking *cc__blocking_of_caller(void)
-{
-	return cc_fiber_id() != 0 ? &cc__sched_here()->blocking : NULL;
-}
-
-void cc__sched_log(const struct cc__sched *s, const char *line)
-{
-	struct cc__worker *w = cc__worker_here();
-	struct cc__parker *was = w != NULL ? cc__running(w->thread) : NULL;
-
-	if (s->config.log == NULL) {
-		cc__say(line, "\n");
-		return;
-	}
-	/* The fiber whose stack this is may be PARKING: should the program's
-	 * function wait for something, the thread waits, not that fiber. */
-	if (w != NULL)
-		cc__set_running(w->thread, &w->thread->parker);
-	s->config.log(s->config.log_context, line);
-	if (w != NULL)
-		cc__set_running(w->thread, was);
-}
 
 /* ---- workers ---- */
 
@@ -314,97 +268,6 @@ static bool wait_for_end(struct cc__sched *s, cc_time deadline)
 	return true;
 }
 
-struct cc__member **cc__local_place(struct cc__parker *p)
-{
-	/* Relaxed: a parker is a thread or a fiber for ever. */
-	if (cc__word_is_thread(cc__load(&p->word, CC__RELAXED)))
-		return &((struct cc__thread *)(void *)p)->member;
-	/* Relaxed: our own. */
-	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
-}
-
-/* The same where the place holds values of local.h, or the array of a fiber that forks (BRANCH-4), or
- * both. */
-static __attribute__((noinline)) struct cc__member **slot_past_marks(struct cc__member **place)
-{
-	struct cc__member **slot = cc__past_locals(place);
-
-	return (uintptr_t)*slot & CC__BRANCHES_MARK ? cc__branches_enter(cc__branches_marked(*slot))
-	                                            : slot;
-}
-
-static inline struct cc__member **past_marks(struct cc__member **place)
-{
-	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
-}
-
-struct cc__member **cc__member_slot(struct cc__parker *p)
-{
-	return past_marks(cc__local_place(p));
-}
-
-struct cc__scope *cc__scope_here(void)
-{
-	struct cc__parker *self = cc__self();
-	const struct cc__member *m = self != NULL ? *cc__member_slot(self) : NULL;
-
-	return m != NULL ? m->scope : NULL;
-}
-
-bool cc__task_is_cancelled_with_caller(CCTask task)
-{
-	const void *nursery = cc__scope_here();
-	struct cc__fiber *f;
-	uint64_t h;
-	bool is;
-
-	if ((f = cc__frame_lock(task, &h)) == NULL)
-		return false;
-	/* Under the lock of a frame that has a task: what it runs does not change. */
-	is = cc__fiber_nursery(f) == nursery &&
-	     (nursery != NULL || cc__fiber_home(f) == cc__sched_here());
-	cc__unlock(&f->done.lock);
-	return is;
-}
-
-/* Not inlined, so that the usual caller, a fiber outside of any nursery, saves few registers. */
-static __attribute__((noinline)) struct cc__wait_context context_inside(struct cc__waiter *waiter,
-                                                                        struct cc__member *m)
-{
-	return (struct cc__wait_context){waiter, cc__member_flag(m)};
-}
-
-static __attribute__((noinline)) struct cc__wait_context context_of_thread(uintptr_t *domain)
-{
-	struct cc__thread *t = cc__thread_self();
-	struct cc__member *m = t != NULL ? *past_marks(&t->member) : NULL;
-
-	if (t == NULL)
-		return (struct cc__wait_context){NULL, NULL};
-	if (domain != NULL)
-		cc__domain_note(domain, 0);
-	return m != NULL ? context_inside(&t->waiter, m)
-	                 : (struct cc__wait_context){&t->waiter, NULL};
-}
-
-struct cc__wait_context cc__wait_context(uintptr_t *domain)
-{
-	struct cc__thread *t = cc__tls_get();
-	struct cc__fiber *f;
-	struct cc__stack *s;
-	struct cc__member *m;
-
-	if (__builtin_expect(t == NULL || cc__running(t) == &t->parker, 0))
-		return context_of_thread(domain);
-	f = cc__fiber_of(cc__running(t));
-	if (domain != NULL)
-		cc__domain_note(domain, cc__fiber_stays(f) ? 0 : (uintptr_t)cc__fiber_home(f));
-	s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
-	m = *past_marks(&s->member);
-	return m != NULL ? context_inside(&s->waiter, m)
-	                 : (struct cc__wait_context){&s->waiter, &cc__fiber_home(f)->cancel};
-}
-
 /* A fiber that parks enters PARKING, then looks at the flag: it sees it, or is there
  * to be woken. */
 static void cancel_tasks(struct cc__sched *s)
@@ -454,67 +317,4 @@ int cc__sched_stop(struct cc__sched *s, cc_time deadline)
 	if (cc__watched())
 		cc__happens_after(s);	/* all that tasks did */
 	return 0;
-}
-
-/* ---- spawn ---- */
-
-enum { ID_BLOCK = 64 };
-static cc__a64 ids_given = {1};
-
-uint64_t cc__ids_take(struct cc__thread *t)
-{
-	/* Relaxed: a number, nothing else. */
-	const uint64_t first = cc__add(&ids_given, ID_BLOCK, CC__RELAXED);
-
-	t->spare_id = first + 1;
-	t->spare_ids = ID_BLOCK - 1;
-	return first;
-}
-
-int cc__sched_spawn(struct cc__sched *s, CCTask *out, const CCTaskOptions *options,
-                    cc_task_main *main, void *arg, uintptr_t place)
-{
-	struct cc__thread *t;
-	struct cc__birth b;
-	int err;
-
-	if (main == NULL)
-		return EINVAL;
-	if (options != NULL && (err = cc__task_options_check(s, options)) != 0)
-		return err;
-	if ((t = cc__thread_here()) == NULL)
-		return ENOMEM;
-	if (s == NULL && (s = t->worker != NULL ? ((struct cc__worker *)t->worker)->sched : NULL) == NULL)
-		return CC__NOWHERE;
-	if ((err = cc__spawn_begin(&b, s, t, options, out == NULL)) != 0)
-		return err;
-	b.f->run.main = main;
-	b.f->payload.arg = arg;
-	b.f->payload.child.what.place = place;
-	if (out != NULL)
-		*out = (CCTask){.frame = b.f, .id = b.handle};	/* it is not detached */
-	CC_POINT("spawn.before_publish", &b.f->parker);
-	if (options == NULL || options->start <= 0 ||
-	    !cc__later_set(s, b.here, b.f, b.handle, options->start))
-		cc__spawn_end(&b);
-	return 0;
-}
-
-/* ---- sleep ---- */
-
-int cc_sleep_until(cc_time deadline)
-{
-	struct cc__waitq nobody = {0};
-	struct cc__waiter w = {.what = CC__FOR_TIME};
-	int err;
-
-	if (cc__forked())
-		return ENOTSUP;
-	if (deadline <= cc__now())
-		return 0;
-	CC__EVENT(CC__EV_FOR, cc__self(), CC__FOR_TIME, 0);
-	cc__lock(&nobody.lock, CC__RANK_WAITQ);
-	err = cc__wait(&nobody, &w, deadline);
-	/* Or it is the deadline of a scope around, before its time. */
-	return err == ETIMEDOUT && cc__now() >= deadline ? 0 : err;
 }

@@ -1,4 +1,5 @@
-/* worker.c - what a worker does: take, run, switch, settle. */
+/* switch.c - how a fiber comes to run and how it leaves: the next one, the switch, what is settled
+ * after it, yield and park; and what a wait has to know of its caller. */
 #include "sched/worker.h"
 
 #include <errno.h>
@@ -6,16 +7,9 @@
 #include "os/trace.h"
 #include "os/fork.h"
 #include "sched/bound.h"
+#include "sched/branch.h"
+#include "task/local.h"
 #include "wait/thread.h"
-
-/* ---- who calls ---- */
-
-struct cc__worker *cc__worker_here(void)
-{
-	struct cc__thread *t = cc__tls_get();
-
-	return t != NULL ? t->worker : NULL;
-}
 
 /* ---- the next one ---- */
 
@@ -29,7 +23,9 @@ static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
 		f = cc__runq_pop(&w->queue);
 	if (f == NULL && (f = cc__worker_pick_slowly(w)) == NULL)
 		return NULL;
-	return cc__worker_claim(w, f);
+	cc__count(&w->picks);
+	cc__word_claim(&f->parker, w->id);
+	return f;
 }
 
 /* ---- the switch ---- */
@@ -39,21 +35,21 @@ static inline struct cc__fiber *next_at_hand(struct cc__worker *w)
 enum after {
 	AFTER_NOTHING,
 	AFTER_PARK,	/* a fiber */
-	AFTER_END,	/* its stack */
+	AFTER_END = CC__CONTEXT_ENDS,	/* its stack */
 	AFTER_YIELD,	/* a fiber */
 	AFTER_TURN,	/* of the run queue; the fiber is in it */
-	AFTER_MASK = 7,
+	AFTER_MASK = CC__CONTEXT_BITS,
 };
-
-static uintptr_t after(enum after kind, void *object)
-{
-	return (uintptr_t)object | (uintptr_t)kind;
-}
 
 /* The context that leaves will never be resumed. */
 static inline bool ends(uintptr_t left)
 {
 	return (left & AFTER_MASK) == AFTER_END;
+}
+
+static uintptr_t after(enum after kind, void *object)
+{
+	return (uintptr_t)object | (uintptr_t)kind;
 }
 
 static __attribute__((noinline)) void requeue(struct cc__worker *w, struct cc__fiber *f)
@@ -87,7 +83,21 @@ static __attribute__((noinline)) void settle_yield(struct cc__worker *w, struct 
 static inline void settle_turn(struct cc__worker *w)
 {
 	cc__runq_leave(&w->queue);
-	cc__worker_pushed(w, 1);
+	if (cc__idle_pushed(w->idle, w->nap, 1))
+		cc__worker_call_others(w, 1);
+}
+
+static __attribute__((noinline)) void settle_end(struct cc__worker *w, struct cc__stack *s)
+{
+	s->waiter.who = NULL;
+	cc__count(&w->counters.stacks_given);
+	/* Relaxed: a hint. */
+	if (__builtin_expect(cc__stack_order(s) == 0 && w->reserve != NULL &&
+	                     w->stacks.count < w->sched->config.stack_cache &&
+	                     cc__load(&w->sched->starved.any, CC__RELAXED) == 0, 1))
+		cc__stack_push(&w->stacks, s);
+	else
+		cc__worker_stack_keep(w, s);
 }
 
 /* On the stack that a switch arrived on (D2). */
@@ -108,7 +118,7 @@ static inline void settle(struct cc__worker *w, uintptr_t left)
 		settle_yield(w, object);
 		break;
 	case AFTER_END:
-		cc__worker_stack_give(w, object);
+		settle_end(w, object);
 		break;
 	default:
 		break;
@@ -131,7 +141,7 @@ static void tell_arrival(struct cc__worker *w, uintptr_t left)
 	}
 }
 
-/* As cc__context_switch, for a context that takes more along than registers (base/carry.h), and
+/* As cc__switch_stack, for a context that takes more along than registers (base/carry.h), and
  * where sanitizers are told (os/tools.h). */
 static __attribute__((noinline)) struct cc__arrival
 switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__context *to,
@@ -147,7 +157,7 @@ switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__conte
 	if (ends(left))
 		cc__happens_before(w->sched);	/* to whoever sees the runtime stopped */
 	if (cc__tools == 0) {
-		a = cc__context_switch(from, to, w, left, ends(left));
+		a = cc__switch_stack(&from->sp, to->sp, w, left);
 	} else {
 		a = cc__context_switch_told(from, to->sp, w, left, ends(left),
 		                            s != NULL ? cc__stack_bottom(s) : NULL,
@@ -156,6 +166,17 @@ switch_carrying(struct cc__worker *w, struct cc__context *from, struct cc__conte
 	}
 	cc__carry_in(&carried);
 	return a;
+}
+
+/* What runs here carries more than registers, so a switch takes the long way (CARRY-2). */
+static inline bool carries(const struct cc__worker *w)
+{
+	/* Relaxed: the words are the thread's own, or constants.  A fiber with state of a runtime
+	 * has synchronised with the call that registered the runtime, so it reads what that call
+	 * stored, or what the worker stored later (retarget in base/carry.c). */
+	const struct cc__carry *c = cc__load(&w->carry.words, CC__RELAXED);
+
+	return __builtin_expect(((uintptr_t)c->handled | c->thrown) != 0, 0);
 }
 
 /* The one way from stack to stack.  `next` is claimed; NULL: the worker's own
@@ -169,8 +190,8 @@ static __attribute__((noinline)) int leave(struct cc__worker *w, struct cc__cont
 	struct cc__context *to = next != NULL ? &next->run.context : &w->context;
 
 	cc__set_running(t, next != NULL ? &next->parker : &t->parker);
-	a = cc__carries(&w->carry) ? switch_carrying(w, from, to, left)
-	                           : cc__context_switch(from, to, w, left, ends(left));
+	a = carries(w) ? switch_carrying(w, from, to, left)
+	                          : cc__switch_stack(&from->sp, to->sp, w, left);
 	settle(a.worker, a.after);
 	return 0;
 }
@@ -180,8 +201,8 @@ static void fiber_main(void *worker, uintptr_t left);
 /* A stack under an unstarted task.  False: there is none, and it starves. */
 static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__fiber *f)
 {
-	struct cc__sched *sched = w->sched;
 	struct cc__stack *s = cc__worker_stack_take(w, cc__fiber_order(f));
+	void *top;
 
 	if (s == NULL) {
 		cc__count(&w->counters.starved);
@@ -189,11 +210,12 @@ static __attribute__((noinline)) bool prepare(struct cc__worker *w, struct cc__f
 		cc__worker_starve(w, f);
 		return false;
 	}
-	cc__worker_try_again(w, cc__starved_fed(&sched->starved));
 	cc__count(&w->counters.stacks_taken);
 	cc__fiber_bind(f, s);
-	cc__context_make(&f->run.context, cc__stack_bottom(s), cc__stack_top(&sched->stacks, s),
-	                 fiber_main);
+	top = cc__stack_top(&w->sched->stacks, s);
+	if (__builtin_expect(cc__tools != 0, 0))
+		cc__tools_new(cc__stack_bottom(s), top);
+	f->run.context.sp = cc__context_frame(top, fiber_main);
 	return true;
 }
 
@@ -219,24 +241,6 @@ static inline struct cc__fiber *next_started(struct cc__worker *w)
 	cc__count(&w->picks);
 	cc__word_claim_unwatched(&f->parker, w->id);
 	return f;
-}
-
-/* f has run to its end.  The next: the one that waited for it, if nobody is before him. */
-static inline struct cc__fiber *end_task(struct cc__worker *w, struct cc__fiber *f, int result)
-{
-	const struct cc__wake last = cc__fiber_end(w, f, result);
-	struct cc__fiber *joiner;
-
-	if (__builtin_expect(last.who == NULL, 1))
-		return next_at_hand(w);
-	w->waking = CC__WAKING_JOINER;
-	cc__wake(last);
-	w->waking = CC__WAKING;
-	if ((joiner = w->handed) == NULL)
-		return next_at_hand(w);
-	w->handed = NULL;
-	cc__count(&w->counters.handed);
-	return cc__worker_claim(w, joiner);
 }
 
 /* A sanitizer learns that a task begins here. */
@@ -271,7 +275,8 @@ static void fiber_main(void *worker, uintptr_t left)
 			cc__fiber_tidy(s);
 		w = cc__worker_here();	/* the task may have moved us, */
 		f = cc__fiber_of(cc__running(w->thread));	/* and others have followed it */
-		f = end_task(w, f, result);
+		cc__wake(cc__fiber_end(w, f, result));
+		f = next_at_hand(w);
 		if (f == NULL || !cc__fiber_wants(f, order))
 			break;
 		cc__fiber_follow(w, f, s);
@@ -282,10 +287,86 @@ static void fiber_main(void *worker, uintptr_t left)
 	CC__UNREACHABLE("a task that has ended runs on");
 }
 
+/* f, which runs, may have an array of branches. */
+static inline bool may_fork(const struct cc__fiber *f)
+{
+	/* Relaxed: f is the caller's.  The low bits are marks (local.h, CC__BRANCHES_MARK). */
+	return ((uintptr_t)cc__load(&f->stack, CC__RELAXED)->member & 3) != 0;
+}
+
+/* ---- what a wait asks ---- */
+
+struct cc__member **cc__local_place(struct cc__parker *p)
+{
+	/* Relaxed: a parker is a thread or a fiber for ever. */
+	if (cc__word_is_thread(cc__load(&p->word, CC__RELAXED)))
+		return &((struct cc__thread *)(void *)p)->member;
+	/* Relaxed: our own. */
+	return &cc__load(&cc__fiber_of(p)->stack, CC__RELAXED)->member;
+}
+
+/* The same where the place holds values of local.h, or the array of a fiber that forks (BRANCH-4), or
+ * both. */
+static __attribute__((noinline)) struct cc__member **slot_past_marks(struct cc__member **place)
+{
+	struct cc__member **slot = cc__past_locals(place);
+
+	return (uintptr_t)*slot & CC__BRANCHES_MARK ? cc__branches_enter(cc__branches_marked(*slot))
+	                                            : slot;
+}
+
+static inline struct cc__member **past_marks(struct cc__member **place)
+{
+	return __builtin_expect((uintptr_t)*place & 3, 0) ? slot_past_marks(place) : place;
+}
+
+struct cc__member **cc__member_slot(struct cc__parker *p)
+{
+	return past_marks(cc__local_place(p));
+}
+
+/* Not inlined, so that the usual caller, a fiber outside of any nursery, saves few registers. */
+static __attribute__((noinline)) struct cc__wait_context inside(struct cc__waiter *waiter,
+                                                                struct cc__member *m)
+{
+	return (struct cc__wait_context){waiter, cc__member_flag(m)};
+}
+
+static __attribute__((noinline)) struct cc__wait_context context_of_thread(uintptr_t *domain)
+{
+	struct cc__thread *t = cc__thread_self();
+	struct cc__member *m = t != NULL ? *past_marks(&t->member) : NULL;
+
+	if (t == NULL)
+		return (struct cc__wait_context){NULL, NULL};
+	if (domain != NULL)
+		cc__domain_note(domain, 0);
+	return m != NULL ? inside(&t->waiter, m)
+	                 : (struct cc__wait_context){&t->waiter, NULL};
+}
+
+struct cc__wait_context cc__wait_context(uintptr_t *domain)
+{
+	struct cc__thread *t = cc__tls_get();
+	struct cc__fiber *f;
+	struct cc__stack *s;
+	struct cc__member *m;
+
+	if (__builtin_expect(t == NULL || cc__running(t) == &t->parker, 0))
+		return context_of_thread(domain);
+	f = cc__fiber_of(cc__running(t));
+	s = cc__load(&f->stack, CC__RELAXED);	/* Relaxed: our own */
+	m = *past_marks(&s->member);
+	if (domain != NULL)
+		cc__domain_note(domain, f->home & CC__HOME_MIGRATION ? 0 : (uintptr_t)cc__fiber_home(f));
+	return m != NULL ? inside(&s->waiter, m)
+	                 : (struct cc__wait_context){&s->waiter, &cc__fiber_home(f)->cancel};
+}
+
 /* ---- yield ---- */
 
 /* The calling fiber or thread, w's if it is a worker's, is cancelled. */
-static bool is_cancelled(struct cc__parker *self, const struct cc__worker *w)
+static bool caller_is_cancelled(struct cc__parker *self, const struct cc__worker *w)
 {
 	struct cc__member *m = *cc__member_slot(self);
 
@@ -302,7 +383,7 @@ static int yielded(void)
 
 	if (cc__fork_ordinary() || cc__forked() || t == NULL)
 		return 0;
-	return is_cancelled(cc__running(t), t->worker) ? ECANCELED : 0;
+	return caller_is_cancelled(cc__running(t), t->worker) ? ECANCELED : 0;
 }
 
 static __attribute__((noinline)) int yield_slowly(void)
@@ -310,7 +391,7 @@ static __attribute__((noinline)) int yield_slowly(void)
 	struct cc__worker *w = cc__worker_here();
 	struct cc__fiber *f = cc__worker_fiber(w), *next;
 
-	if (f != NULL && cc__branches_any(f) && !cc__forked())
+	if (f != NULL && may_fork(f) && !cc__forked())
 		cc__branches_leave(w, f);	/* BRANCH-3 */
 	if (f == NULL || cc__forked())
 		cc__thread_yield();
@@ -417,7 +498,7 @@ void cc__switch_away(struct cc__parker *p, uint64_t ticket, cc_time deadline)
 {
 	const struct cc__thread *t;
 
-	if (__builtin_expect(cc__branches_any(cc__fiber_of(p)), 0)) {
+	if (__builtin_expect(may_fork(cc__fiber_of(p)), 0)) {
 		park_forking(cc__fiber_of(p), ticket, deadline);
 		return;
 	}
@@ -471,7 +552,7 @@ int cc_should_yield(void)
 
 	if (self == NULL)
 		return 0;
-	if (is_cancelled(self, w))
+	if (caller_is_cancelled(self, w))
 		return 1;
 	return cc__worker_fiber(w) != NULL && slice_is_over(w) && others_wait(w);
 }
