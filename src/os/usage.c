@@ -1,4 +1,4 @@
-/* usage.c - a thread's state and the time that it has waited for a CPU, from /proc. */
+/* usage.c - a thread's state and the time that it has had a CPU, from /proc. */
 #include "os/usage.h"
 
 #include <fcntl.h>
@@ -40,12 +40,13 @@ static bool is_asleep(const char *stat)
 struct cc__usage cc__usage_of(uint32_t number)
 {
 	struct cc__usage u = {0};
-	char text[512], *second;
+	char text[512];
 
 	if (read_file(number, "stat", text, sizeof text))
 		u.asleep = is_asleep(text);
-	/* Nanoseconds that it ran, nanoseconds that it waited, and a count. */
-	if (read_file(number, "schedstat", text, sizeof text) && (second = strchr(text, ' ')) != NULL)
-		u.waited = strtoll(second, NULL, 10);
+	/* Nanoseconds that it ran, nanoseconds that it waited, and a count.  (What it waits now is
+	 * added when it gets a CPU.) */
+	if (read_file(number, "schedstat", text, sizeof text))
+		u.ran = strtoll(text, NULL, 10);
 	return u;
 }

@@ -7,7 +7,7 @@
 
 struct cc__usage {
 	bool asleep;		/* blocked in a system call, or stopped */
-	int64_t waited;		/* ns in which it could run and no CPU was free; 0: not known */
+	int64_t ran;		/* ns that it has had a CPU; 0: not known */
 };
 
 /* The caller's number in the kernel. */

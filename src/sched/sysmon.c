@@ -122,7 +122,7 @@ static void ask_channels(struct cc__worker *w)
 	if (cc__sysmon_probe != NULL)
 		cc__sysmon_probe(true);
 	p->operations = operations_of(w);
-	p->waited = usage_of(w).waited;
+	p->ran = usage_of(w).ran;
 }
 
 static void ask_no_more(struct cc__pulse *p)
@@ -130,6 +130,14 @@ static void ask_no_more(struct cc__pulse *p)
 	if (p->asked && cc__sysmon_probe != NULL)
 		cc__sysmon_probe(false);
 	p->asked = false;
+}
+
+/* Since the monitor asked: w's thread sleeps in the kernel, or has had a CPU for that long. */
+static bool has_had_time(const struct cc__worker *w, cc_time enough)
+{
+	const struct cc__usage u = usage_of(w);
+
+	return u.asleep || u.ran == 0 || u.ran - w->pulse.ran >= enough;
 }
 
 /* A tick at which w's fiber has kept it since the tick before, `step` ago.  True, once for each fiber: report
@@ -153,7 +161,7 @@ static bool stall_due(struct cc__sched *s, struct cc__worker *w, cc_time step)
 		}
 		return false;
 	}
-	if (p->kept < stall || p->kept - stall < usage_of(w).waited - p->waited)
+	if (p->kept < stall || !has_had_time(w, stall / 2))
 		return false;
 	ask_no_more(p);
 	p->told = true;

@@ -61,7 +61,7 @@ struct cc__pulse {
 	bool stuck, told;		/* found so, and said so, since then */
 	bool asked;			/* channels count for it (SYSMON-7), ... */
 	uint64_t operations;		/* ... its operations before that, ... */
-	int64_t waited;			/* ... and how long it had waited for a CPU */
+	int64_t ran;			/* ... and how long it had had a CPU */
 	cc_time kept;			/* without known progress, in ticks of the monitor */
 };
 
