@@ -133,7 +133,7 @@ static void ask_no_more(struct cc__pulse *p)
 }
 
 /* A tick at which w's fiber has kept it since the tick before, `step` ago.  True, once for each fiber: report
- * it (M7). */
+ * it (SYSMON-7). */
 static bool stall_due(struct cc__sched *s, struct cc__worker *w, cc_time step)
 {
 	const cc_time stall = s->config.stall, most = 4 * s->config.scale_interval;

@@ -27,7 +27,7 @@
  *         2 all asleep? wait               2 word == ASLEEP? wake the monitor
  *
  *     Both sides seq_cst: one of them sees the other.
- * M7  A fiber that keeps its worker for CCConfig.stall is reported.  Only time counts in which it could
+ * SYSMON-7  A fiber that keeps its worker for CCConfig.stall is reported.  Only time counts in which it could
  *     have let go: at most a few intervals for each tick, so a process that was stopped and continued
  *     has lost nothing, and not the time in which the machine had no CPU for its worker.  A fiber that
  *     operates on channels makes progress, even if it never parks.  Channels count nothing until the

@@ -59,7 +59,7 @@ struct cc__pulse {
 	uint64_t beats;			/* picks and serves, when it last looked */
 	cc_time since;			/* how long they have been that */
 	bool stuck, told;		/* found so, and said so, since then */
-	bool asked;			/* channels count for it (M7), ... */
+	bool asked;			/* channels count for it (SYSMON-7), ... */
 	uint64_t operations;		/* ... its operations before that, ... */
 	int64_t waited;			/* ... and how long it had waited for a CPU */
 	cc_time kept;			/* without known progress, in ticks of the monitor */
