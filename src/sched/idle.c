@@ -170,7 +170,9 @@ void cc__idle_pushed_outside(struct cc__idle *i, int target)
  * soon after it (I10).  After a full fence. */
 static bool unkept(struct cc__idle *i, cc_time deadline)
 {
-	/* Acquire: its `until`, from become_second. */
+	/* Acquire: its `until`, from become_second.
+	 * mutant: acquire -> relaxed survives: a sleeper whose `until` is still the old one has its
+	 * fence before it, and sees after it that there is no keeper. */
 	const uint32_t second = cc__load(&i->second, CC__ACQUIRE);
 
 	cc__store(&i->unkept, 1, CC__RELAXED);	/* Relaxed: it decides how others sleep */
@@ -309,7 +311,8 @@ static bool become_second(struct cc__idle *i, unsigned number)
 	/* Relaxed: it decides how we sleep. */
 	if (i->late == 0 || cc__load(&i->unkept, CC__RELAXED) == 0)
 		return false;
-	/* Release: `until`, to the acquire in unkept. */
+	/* Release: `until`, to the acquire in unkept.
+	 * mutant: release -> relaxed survives: as there. */
 	if (!cc__cas(&i->second, &none, number + 1, CC__RELEASE, CC__RELAXED))
 		return false;
 	cc__store(&i->unkept, 0, CC__RELAXED);	/* Relaxed: as above */

@@ -226,7 +226,7 @@ void cc__nursery_free_arena(struct cc__nursery *n)
 	CCArena *arena = cc__load(&n->arena, CC__RELAXED);	/* Relaxed: after the tally */
 
 	CC__CHECK(arena == NULL || cc_arena_free(arena) == 0,
-	          "nursery: joined while somebody has a cursor of its arena");
+	          "nursery: joined while a cursor of its arena is open");
 }
 
 const struct cc__capture_calls cc__capture_calls = {call_in_frame, call_in_piece, call_in_memory};

@@ -72,7 +72,7 @@ static int send_to_itself(void *arg)
 	return cc_chan_free(c);
 }
 
-TEST(fiber_that_uses_channels_is_not_stalled)	/* covers: SCH-76/u */
+TEST(fiber_that_uses_channels_is_not_stalled)	/* covers: SCH-76/u, RES-77/u */
 {
 	static struct busy kinds[] = {{64, false}, {4, false}, {64, true}, {4, true}};
 	struct stall_log l;

@@ -3,6 +3,11 @@
  * on to the next element. */
 #include "nurseries.h"
 
+#include <ccc/signal.h>
+
+#include <signal.h>
+#include <unistd.h>
+
 #include "tasks.h"
 
 cc_chan_type(Numbers, int);
@@ -286,6 +291,31 @@ TEST(match_evaluates_task_token_and_time_once)
 	CHECK_EQ(join(tasks[1]), 17);
 	CHECK_EQ(cc_token_free(tokens[0]) + cc_token_free(tokens[1]), 0);
 	CHECK_EQ(cc_runtime_free(rt), 0);
+}
+
+TEST(match_of_descriptors_evaluates_once)
+{
+	int ends[2], fds[MANY] = {0}, signals[MANY] = {0}, which[MANY], f = 0, g = 0, err, bodies = 0;
+	int r = 0, w = 0;
+	unsigned ready[MANY] = {0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	CHECK_EQ(cc_signal_open(&signals[0], &set), 0);
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	fds[0] = ends[0];
+	cc_match(&err) {
+		cc_on_fd(fds[f++], CC_FD_READ, &ready[r++])
+			bodies++;
+		cc_on_signal(signals[g++], &which[w++])
+			CHECK(false);
+	}
+	CHECK_EQ(err * 10 + bodies, 1);
+	CHECK_EQ(f * 1000 + r * 100 + g * 10 + w, 1111);
+	CHECK_EQ(ready[0], CC_FD_READ);
+	CHECK_EQ(cc_fd_close(signals[0]) + cc_fd_close(ends[0]) + cc_fd_close(ends[1]), 0);
 }
 
 /* ---- errors ---- */
