@@ -9,7 +9,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ROWS = os.path.join(ROOT, "tests", "unit", "typed_once_test.c")
 # These make declarations: their arguments are names and types, which are not evaluated.
 DECLARE = {"cc_task_fn", "cc_task_decl", "cc_task_def", "cc_chan_type", "cc_serve_fn", "cc_par_fn",
-           "cc_par_decl", "cc_par_def", "cc_range_fn", "cc_fold_fn", "cc_join_fn"}
+           "cc_par_decl", "cc_par_def", "cc_range_fn", "cc_fold_fn", "cc_join_fn",
+           "cc_chan_make_watch"}
 # An argument with a side effect (next_error counts its calls).
 COUNTS = re.compile(r"\+\+|--|next_error\(")
 

@@ -119,6 +119,32 @@ TEST(typed_make_close_and_free_evaluate_their_arguments_once)
 	CHECK_EQ(c, MANY);
 }
 
+TEST(typed_subscriptions_evaluate_their_arguments_once)
+{
+	const size_t capacities[] = {3, 5};
+	NumbersRx rx[MANY] = {{.chan = NULL}};
+	Numbers news[2];
+	int k = 0, c = 0, r = 0, got = 0;
+
+	news[0] = cc_chan_make_broadcast(Numbers, capacities[k++]);
+	CHECK_EQ(k, 1);
+	CHECK_EQ(cc_chan_cap(news[0].chan), 3);
+	news[1] = cc_chan_make_watch(Numbers);
+	CHECK_EQ(cc_subscribe(news[c++], &rx[r++]), 0);
+	CHECK_EQ(c * 10 + r, 11);
+	CHECK_EQ(cc_subscribe(news[c++], &rx[r++]), 0);
+	CHECK_EQ(c * 10 + r, 22);
+	CHECK_EQ(cc_send(news[0], 7), 0);
+	CHECK_EQ(cc_try_recv(rx[0], &got), 0);
+	CHECK_EQ(got, 7);
+	r = 0;
+	CHECK_EQ(cc_unsubscribe(rx[r++]), 0);
+	CHECK_EQ(cc_unsubscribe(rx[r++]), 0);
+	CHECK_EQ(r, 2);
+	for (c = 0; c < 2;)
+		CHECK_EQ(cc_free(news[c++]), 0);
+}
+
 TEST(typed_cases_evaluate_their_arguments_once)
 {
 	int items[] = {1, 2, 3}, c = 0, v = 0;
