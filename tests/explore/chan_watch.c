@@ -1,7 +1,7 @@
 /* chan_watch.c - a watched channel is given back by the last who uses it, who sees what all of
  * them noted; the report at exit uses it too, or finds it gone.
  *
- * sources: chan/watch.c chan/freed.c */
+ * sources: base/lock.c chan/watch.c chan/freed.c */
 #include <ccc/fiber.h>
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ unsigned cc__chan_settings(void)
 
 /* ---- one head, one record ---- */
 
-const struct cc__chan_kind cc__buffered, cc__buffered_drop_old, cc__locked;
+const struct cc__chan_kind cc__buffered, cc__buffered_drop_old, cc__locked, cc__broadcast, cc__subscribed;
 
 static CCChan chan;
 static _Alignas(64) char record[512];
@@ -89,7 +89,7 @@ int atexit(void (*fn)(void))
 static void watched(void)
 {
 	chan.kind = &cc__buffered;
-	chan.watch = CC__CHAN_TIMING;
+	cc__init(&chan.watch, CC__CHAN_TIMING);
 	MC_ASSERT(cc__chan_made(&chan));
 	cc__chan_enter(&chan);
 	cc__chan_enter(&chan);
@@ -122,7 +122,7 @@ SCENARIO(watch_last_of_three, .init = watched, .body = {note_one, note_one, free
 static void watched_by_one(void)
 {
 	chan.kind = &cc__buffered;
-	chan.watch = CC__CHAN_TIMING;
+	cc__init(&chan.watch, CC__CHAN_TIMING);
 	MC_ASSERT(cc__chan_made(&chan));
 	cc__chan_enter(&chan);
 }

@@ -15,22 +15,23 @@ static uint64_t log_slots[LOG_MAX * 2];
 static CCChanRx rx[SUBSCRIPTIONS];
 
 CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capacity,
-                      const CCChanOptions *o)
+                      const CCChanOptions *o, uintptr_t place)
 {
 	CCChan *c = &subscribed[subscriptions_made++ % SUBSCRIPTIONS].chan;
 
-	(void)o;
+	(void)o, (void)place;
 	c->kind = kind;
 	c->size = (uint32_t)size;
 	c->capacity = capacity;
-	c->by_ring = SIZE_MAX;
+	cc__init(&c->by_ring, SIZE_MAX);
 	kind->init(c);
 	return c;
 }
 
-int cc_chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options)
+int cc__chan_create(CCChan **out, size_t size, size_t capacity, const CCChanOptions *options,
+                    uintptr_t place)
 {
-	(void)out, (void)size, (void)capacity, (void)options;
+	(void)out, (void)size, (void)capacity, (void)options, (void)place;
 	mc_fail("the scenario makes the channel");
 }
 
@@ -42,7 +43,7 @@ static inline void make_news(size_t capacity, CCChanMode mode, unsigned count)
 	c->size = sizeof(int);
 	c->capacity = capacity;
 	c->slots = log_slots;
-	c->by_ring = SIZE_MAX;
+	cc__init(&c->by_ring, SIZE_MAX);
 	c->mode = mode;
 	c->kind->init(c);
 	for (unsigned i = 0; i < count; i++)

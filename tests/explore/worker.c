@@ -532,6 +532,7 @@ static void be_thief(void)
 	cc__runq_init(&w->queue);
 	cc__timers_init(&w->timers);
 	cc__context_adopt(&w->context);
+	cc__carry_check_init(&w->carry);
 }
 
 static void steal_and_run(void)
