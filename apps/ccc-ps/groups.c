@@ -35,7 +35,7 @@ static bool alike(const struct fiber *a, const struct fiber *b)
 static bool same_stack(const struct group *g, const struct fiber *f, const uint64_t *pc, unsigned n)
 {
 	return g->first->state == f->state && g->first->wait == f->wait && g->frames == n &&
-	       (g->first->id == 0) == (f->id == 0) && memcmp(g->pc, pc, n * sizeof *pc) == 0;
+	       (g->first->id == 0) == (f->id == 0) && (n == 0 || memcmp(g->pc, pc, n * sizeof *pc) == 0);
 }
 
 static bool add(struct groups *g, const struct fiber *f, uint64_t hash, const uint64_t *pc, unsigned n,

@@ -77,7 +77,7 @@ static int use_enter(struct slot *s, struct use *u, uint32_t word)
 	if (now & CC__FD_CLOSING) {
 		err = EBADF;
 	} else if (now != word) {
-		err = EAGAIN;
+		err = cc__fd_closed_since(u->fd, word) ? EBADF : EAGAIN;
 	} else {
 		u->next = s->uses;
 		u->from = &s->uses;
