@@ -1,7 +1,7 @@
 /* join_cycle.c - two tasks join each other.
  *
  * exit: SIGABRT
- * says: waits for the end of task [0-9]+.*spawned at .*join_cycle
+ * says: waits for the end of task [0-9]+.*spawned at (.*join_cycle|0x)
  * says: a joined task must not wait for the fiber that joins it */
 #include "broken.h"
 
