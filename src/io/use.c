@@ -151,6 +151,18 @@ int cc__use_sleep(int fd, cc_time when, uint32_t generation)
 	return use_leave(slot_of_fd(fd), &u) ? EBADF : err;
 }
 
+unsigned cc__use_count(int fd)
+{
+	struct slot *s = slot_of_fd(fd);
+	unsigned count = 0;
+
+	cc__lock(&s->lock, CC__RANK_USES);
+	for (struct use *u = s->uses; u != NULL; u = u->next)
+		count += u->fd == fd;
+	cc__unlock(&s->lock);
+	return count;
+}
+
 /* ---- closing ---- */
 
 /* The bells are rung under the lock, because a call that has left gives its bell to another. */

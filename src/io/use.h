@@ -38,4 +38,7 @@ int cc__use_drained(int fd, uint32_t generation);
  * nursery's deadline; ECANCELED; EBADF: fd was closed.  May park. */
 int cc__use_sleep(int fd, cc_time when, uint32_t generation);
 
+/* For tests: so many threads and sleeping calls are listed for `fd`. */
+unsigned cc__use_count(int fd);
+
 #endif

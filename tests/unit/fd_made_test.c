@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "hosts.h"
+#include "io/use.h"
 #include "raw.h"
 #include "io/bell.h"
 #include "io/fd_word.h"
@@ -299,8 +300,7 @@ TEST(close_ends_readers_of_a_made_socket_everywhere)
 		sleeper_start(&thread[i], NULL, THREAD, read_one, &p.ours);
 	for (int i = 0; i < 2 * EACH; i++)
 		until_parked(&fiber[i]);
-	for (int i = 0; i < THREADS; i++)
-		sleeper_who(&thread[i]);
+	TEST_UNTIL(cc__use_count(p.ours) == THREADS);
 	CHECK_EQ(cc_fd_close(p.ours), 0);
 	for (int i = 0; i < 2 * EACH; i++)
 		CHECK_EQ(sleeper_join(&fiber[i]), EBADF);
