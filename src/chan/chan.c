@@ -229,11 +229,12 @@ void cc__chan_count(void)
 		cc__store(&t->operations, cc__load(&t->operations, CC__RELAXED) + 1, CC__RELAXED);
 }
 
+/* The bit that only counts may be gone since the caller saw it. */
 static int do_watched(CCChan *c, enum cc__way way, void *item, cc_time deadline)
 {
 	const unsigned watch = cc__chan_watch(c);
-	const int result = watch == CC__CHAN_PROBED ? do_it(c, way, item, deadline)
-	                                            : do_noted(c, way, item, deadline);
+	const int result = watch & ~(unsigned)CC__CHAN_PROBED ? do_noted(c, way, item, deadline)
+	                                                      : do_it(c, way, item, deadline);
 
 	if ((watch & CC__CHAN_PROBED) && result == 0)
 		cc__chan_count();
