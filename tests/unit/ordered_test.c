@@ -315,7 +315,8 @@ static void send_handle_of_other(enum kind kind, struct sender s, int expected)
 	/* The handle is still good, and the task was told nothing. */
 	CHECK_EQ(cc_task_join(s.task, CC_NOW, NULL), EAGAIN);
 	cc__store(&s.job.let_go, 1, CC__RELEASE);
-	CHECK_EQ(join(s.task), 17);
+	if (!s.in_outer)	/* else the caller's join of the nursery may consume the handle first */
+		CHECK_EQ(join(s.task), 17);
 	CHECK_EQ(sleeper_join(&caller), 0);
 }
 

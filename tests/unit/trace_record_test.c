@@ -17,6 +17,7 @@
 #include "monitor/trace_event.h"
 #include "monitor/trace_rings.h"
 #include "test.h"
+#include "wait/thread.h"
 
 /* The text that `print` writes to a descriptor; the caller frees it. */
 static char *text_of(void (*print)(int fd))
@@ -56,10 +57,14 @@ static int receive_one(void *chan)
 	return cc_chan_recv(chan, &item, sizeof item);
 }
 
+static struct cc__parker *joiner;	/* of the receiver */
+
+/* Not before the joiner has parked, so that the trace has its wait, too. */
 static int send_one(void *chan)
 {
 	int item = 1;
 
+	TEST_UNTIL(cc__word_state(cc__load(&joiner->word, CC__ACQUIRE)) == CC__PARKED);
 	return cc_chan_send(chan, &item, sizeof item);
 }
 
@@ -71,6 +76,7 @@ static void run_pair(void)
 	CCChan *c;
 
 	REQUIRE((c = cc_chan_new(sizeof(int), 0)) != NULL);
+	joiner = cc__self();
 	REQUIRE_EQ(cc_task_spawn(rt, &a, &named, receive_one, c), 0);
 	REQUIRE_EQ(cc_task_spawn(rt, &b, NULL, send_one, c), 0);
 	CHECK_EQ(cc_task_join(a, CC_FOREVER, NULL), 0);
