@@ -102,7 +102,7 @@ CCChan *cc__chan_make(const struct cc__chan_kind *kind, size_t size, size_t capa
 		cc__slab_put(kind->heads, c);
 		return NULL;
 	}
-	/* Relaxed: nobody else has it yet. */
+	/* Relaxed: no other thread has it yet. */
 	cc__store(&c->watch,
 	          (uint16_t)((cc__chan_settings() & ~(unsigned)CC__CHAN_LOCKED) |
 	                     (cc__tools_order() ? CC__CHAN_ORDER : 0)),

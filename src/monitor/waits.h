@@ -28,7 +28,7 @@ bool cc__waits_of_thread(const struct cc__thread *t, struct cc__waits *out);
 
 CCWaitKind cc__waits_kind(const struct cc__waits *w);
 
-/* Who made the object of a wait, and where. */
+/* The name of the object of a wait, and where it was created. */
 struct cc__waited_object {
 	char name[16];			/* "": none */
 	uintptr_t place;		/* base/place.h */

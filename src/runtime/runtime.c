@@ -21,7 +21,7 @@ struct CCRuntime {
 	struct cc__sched sched;		/* first: cc__sched_runtime */
 };
 
-/* Whoever has runtimes has the description of the process, too. */
+/* A program that has runtimes has the description of the process, too. */
 static const void *const described __attribute__((used)) = &cc_description;
 
 int cc_version(void)

@@ -19,7 +19,7 @@ static inline bool cc__starved_any(const struct cc__starved *s)
 	return cc__load(&s->any, CC__RELAXED) != 0;	/* Relaxed: a hint */
 }
 
-/* When the system is asked for stacks again; CC_FOREVER: nobody starves. */
+/* When the system is asked for stacks again; CC_FOREVER: no task starves. */
 cc_time cc__starved_deadline(const struct cc__starved *s);
 /* It is time for that. */
 bool cc__starved_due(const struct cc__starved *s);

@@ -31,7 +31,7 @@ struct cc__starved {
 	struct cc__lock lock;
 	struct cc__fiber *first, *last;	/* lock; through next */
 	bool told;			/* lock; the log knows why */
-	cc__a32 any;			/* written under the lock, a hint to everybody */
+	cc__a32 any;			/* written under the lock, a hint to other threads */
 	CC__ATOMIC(cc_time) retry_at;	/* when the system is asked again; likewise */
 };
 

@@ -547,7 +547,7 @@ static void sysmon_main(void *arg)
 			cc__futex_wait(&m->word, CC__SYSMON_TICKS, next);
 		}
 	}
-	/* Relaxed: nobody else makes workers. */
+	/* Relaxed: no other thread makes workers. */
 	for (unsigned i = 0; i < cc__load(&s->workers, CC__RELAXED); i++)
 		ask_no_more(&s->worker[i]->pulse);
 }

@@ -43,7 +43,7 @@ static inline struct cc__member **cc__past_locals(struct cc__member **place)
 /* Its task ends: destructors, then it holds the membership again.  May park. */
 void cc__locals_end(struct cc__member **place);
 
-/* Where p, who calls, keeps both (switch.c). */
+/* Where p, the caller, keeps both (switch.c). */
 struct cc__member **cc__local_place(struct cc__parker *p);
 
 #endif
